@@ -1,0 +1,75 @@
+// Runs a task of this project on the Node.js that the project pins, whatever Node.js (20 or newer) started npm:
+//   node scripts/launch.mjs start|test|check|generate|test:unit|bench [arguments]
+// Installs the dependencies from the lock file first when they are missing or stale. Plain JavaScript without
+// dependencies, because it runs before any exist.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const modules = join(root, 'node_modules');
+const pinnedNode = join(modules, '.bin', process.platform === 'win32' ? 'node.cmd' : 'node');
+const stampFile = join(modules, '.installed-from');
+
+const tasks = {
+  start: ['src/main.ts'],
+  test: ['scripts/test.ts'],
+  'test:unit': ['scripts/test.ts', 'unit'],
+  check: ['scripts/check.ts'],
+  generate: ['scripts/generate.ts'],
+  bench: ['test/bench/main.ts'],
+};
+
+const [task = '', ...taskArguments] = process.argv.slice(2);
+const script = tasks[task];
+if (script === undefined) {
+  console.error(`launch: unknown task "${task}"; use one of ${Object.keys(tasks).join(', ')}`);
+  process.exit(2);
+}
+installIfStale();
+runTask(script);
+
+function installIfStale() {
+  const wanted = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .update(`${process.platform} ${process.arch}`)
+    .digest('hex');
+  const installed = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : '';
+  if (installed === wanted && existsSync(pinnedNode)) return;
+  console.error('Installing dependencies from package-lock.json (about half a minute)…');
+  // --include=dev: NODE_ENV=production on the machine would leave the pinned Node.js out.
+  const npm = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32',
+  });
+  if (npm.status !== 0 || !existsSync(pinnedNode)) {
+    console.error(
+      'launch: `npm ci` failed; mend what it says above (network, disk, permissions), then run this again.',
+    );
+    process.exit(1);
+  }
+  writeFileSync(stampFile, wanted);
+}
+
+function runTask(scriptArguments) {
+  const child = spawn(pinnedNode, [...scriptArguments, ...taskArguments], {
+    cwd: root,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+    env: {
+      ...process.env,
+      PATH: `${join(modules, '.bin')}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH}`,
+    },
+  });
+  // Ctrl-C reaches the whole foreground group, so the task stops by itself; a signal sent to npm alone is handed on.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+    });
+  }
+  child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)));
+}
