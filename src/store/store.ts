@@ -1,0 +1,146 @@
+import type { ApiKey } from '../resources/api-key.ts';
+import type { MasterKey } from '../resources/master-key.ts';
+import type { NativeFormat } from '../resources/formats.ts';
+import type { ConditionReason } from '../resources/reasons.ts';
+import type { Secret } from '../resources/secret.ts';
+import type { UpstreamNode } from '../resources/upstream-node.ts';
+import type { UpstreamConnection } from '../upstream/connection.ts';
+
+/** The kinds of `modelgateway.dev` that a store holds, and the type of each. */
+export interface ResourceOf {
+  UpstreamNode: UpstreamNode;
+  APIKey: ApiKey;
+  MasterKey: MasterKey;
+}
+export type Kind = keyof ResourceOf;
+
+/**
+ * What changed in the store. `before` is absent when the resource is new, `after` when it is gone. A Secret change
+ * says only which one: read it if it matters. `Sealing` means that the identities that open sealed keys changed.
+ */
+export type Change =
+  | {
+      [K in Kind]: {
+        readonly kind: K;
+        readonly namespace: string;
+        readonly name: string;
+        readonly before?: ResourceOf[K];
+        readonly after?: ResourceOf[K];
+      };
+    }[Kind]
+  | { readonly kind: 'Secret'; readonly namespace: string; readonly name: string }
+  | { readonly kind: 'Sealing' };
+
+/** A caller key as requests need it: what the hash of a key text leads to. Immutable. */
+export interface KeyEntry {
+  readonly resource: ApiKey | MasterKey;
+  /** When this key text stops to be valid, in milliseconds since 1970; Infinity for never. */
+  readonly expiresAtMs: number;
+  /** The allowlist; undefined allows every model. Always undefined for a MasterKey. */
+  readonly models: ReadonlySet<string> | undefined;
+  /** Namespaces beside its own and the home namespace whose nodes the key accepts (design: Namespaces). */
+  readonly nodeNamespaces: ReadonlySet<string>;
+}
+
+/** The credentials of a node as they stand: ready for a connection, or why not. `message` never holds a secret. */
+export type Credentials =
+  | { readonly state: 'Resolved'; readonly connection: UpstreamConnection; readonly apiKeySet: boolean; readonly secretResourceVersion: string }
+  | { readonly state: 'Pending' }
+  | { readonly state: 'Refused'; readonly reason: ConditionReason; readonly message: string };
+
+/** A node as requests need it. Immutable: a change of the node or of its credentials makes a new entry. */
+export interface NodeEntry {
+  /** `namespace/name`. */
+  readonly id: string;
+  readonly resource: UpstreamNode;
+  readonly nativeFormats: ReadonlySet<NativeFormat>;
+  readonly credentials: Credentials;
+  /** When the status was last confirmed (its last health check or sync), in milliseconds since 1970; 0 for never. */
+  readonly checkedAtMs: number;
+}
+
+/** One node that knows a name. */
+export interface Candidate {
+  readonly node: NodeEntry;
+  /** The name that the node is sent: the caller's own, or what the alias stands for. */
+  readonly model: string;
+  /** Whether this model is enabled on this node; says nothing of the node itself. */
+  readonly enabled: boolean;
+}
+
+/** All nodes that know one name. Immutable: identity changes whenever anything in it does, so it can key a cache. */
+export interface ServedModel {
+  readonly name: string;
+  readonly candidates: readonly Candidate[];
+}
+
+/**
+ * The resources as they stand now. Every answer is an immutable value read without waiting; two calls may see two
+ * states, so a decision takes what it needs in one go.
+ */
+export interface View {
+  get<K extends Kind>(kind: K, namespace: string, name: string): ResourceOf[K] | undefined;
+  list<K extends Kind>(kind: K, namespace?: string): Iterable<ResourceOf[K]>;
+  /** The key that owns a hash (`sha256:<hex>`): of several claims the oldest resource's. */
+  key(hash: string): KeyEntry | undefined;
+  /** The resources that claim a hash, the owner first. */
+  claims(hash: string): readonly (ApiKey | MasterKey)[];
+  /** Nodes that know a model name or alias, enabled or not. */
+  served(name: string): ServedModel | undefined;
+  /** Every name that some node knows. */
+  servedNames(): Iterable<string>;
+  node(namespace: string, name: string): NodeEntry | undefined;
+  /** Age identities that open sealed keys, the newest first; empty while unknown. */
+  sealingIdentities(): readonly string[];
+  /** Whether the first complete list of every kind is in. Never turns false again. */
+  readonly synced: boolean;
+}
+
+/** Something that happened to a resource, for people: an Event in a cluster, a log line standalone. */
+export interface ResourceEvent {
+  readonly regarding: { readonly kind: Kind; readonly namespace: string; readonly name: string; readonly uid: string };
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: ConditionReason;
+  /** What was done, a CamelCase verb: `Synchronize`, `IssueKey`. */
+  readonly action: string;
+  /** For people, at most 1 kB. Never a credential. */
+  readonly note: string;
+}
+
+/** The store: the view, and the few writes that the controller and the keys API make. All writes throw StoreError. */
+export interface Store extends View {
+  /** Settles when `synced` is true; rejects when `signal` aborts first. */
+  whenSynced(signal: AbortSignal): Promise<void>;
+  /** Calls back after each change was made visible. A listener that throws is logged and stays subscribed. */
+  subscribe(listener: (change: Change) => void): () => void;
+  /** Writes the whole status. The resource's uid guards against an object that was deleted and made anew. */
+  writeStatus<K extends Kind>(kind: K, resource: ResourceOf[K], status: NonNullable<ResourceOf[K]['status']>, signal: AbortSignal): Promise<void>;
+  /** The Secret as its source has it now, not as cached. */
+  readSecret(namespace: string, name: string, signal: AbortSignal): Promise<Secret | undefined>;
+  /** Throws StoreError `AlreadyExists` rather than overwrite. */
+  createSecret(secret: Secret, signal: AbortSignal): Promise<Secret>;
+  /** Replaces a Secret that was read before; `Conflict` when it changed since. */
+  replaceSecret(secret: Secret, signal: AbortSignal): Promise<Secret>;
+  /** Publishes the recipient that sealed keys are encrypted to (ConfigMap `model-gateway-sealing`). No write if unchanged. */
+  publishSealingRecipient(recipient: string, signal: AbortSignal): Promise<void>;
+  /** Stores an APIKey made by the keys API and makes it visible in this view before it settles. */
+  createKey(key: ApiKey, signal: AbortSignal): Promise<ApiKey>;
+  /** Deletes an APIKey; it is out of this view before it settles. `Declared` when a standalone manifest declares it. */
+  deleteKey(key: ApiKey, signal: AbortSignal): Promise<void>;
+  recordEvent(event: ResourceEvent): void;
+}
+
+export type StoreErrorReason = 'NotFound' | 'AlreadyExists' | 'Conflict' | 'Forbidden' | 'Invalid' | 'Declared' | 'Unavailable';
+
+/** A write or fresh read that did not succeed. Branch on `reason`; `message` is safe to show. */
+export class StoreError extends Error {
+  readonly reason: StoreErrorReason;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(reason: StoreErrorReason, message: string, options?: { retryAfterMs?: number; cause?: unknown }) {
+    super(message, { cause: options?.cause });
+    this.name = 'StoreError';
+    this.reason = reason;
+    this.retryAfterMs = options?.retryAfterMs;
+  }
+}
