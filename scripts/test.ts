@@ -1,0 +1,90 @@
+// `npm test`: the checks, then every test project, one stage after the other so that timed tests have the machine for
+// themselves. `npm run test:unit` and `npm test -- PROJECT…` run the named projects alone, without the checks.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { apiServerTestsLeftOut } from '../test/support/control-plane-binaries.ts';
+import { runChecks } from './check.ts';
+
+interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+const stages = [['unit'], ['wire'], ['crds', 'cluster']];
+const apiServerProjects = new Set(['crds', 'cluster']);
+const scratch = mkdtempSync(join(tmpdir(), 'model-gateway-test-'));
+const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+const leftOut: string[] = [];
+const started = performance.now();
+
+const named = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
+const unknown = named.filter((name) => !stages.flat().includes(name));
+if (unknown.length > 0) {
+  console.error(`test: unknown project "${unknown.join('", "')}"; use some of ${stages.flat().join(', ')}`);
+  process.exit(2);
+}
+
+if (named.length === 0) {
+  heading('check');
+  const { passed, failed } = await runChecks();
+  add({ passed, failed, skipped: 0 });
+}
+for (const stage of named.length > 0 ? [named] : stages) {
+  const runnable = stage.filter((project) => !(apiServerProjects.has(project) && apiServerTestsLeftOut()));
+  leftOut.push(...stage.filter((project) => !runnable.includes(project)));
+  if (runnable.length === 0) continue;
+  heading(runnable.join(', '));
+  add(await runProjects(runnable));
+}
+rmSync(scratch, { recursive: true, force: true });
+
+console.log(`\nTook ${Math.round((performance.now() - started) / 1000)} s`);
+if (leftOut.length > 0) {
+  console.log(`Left out by MODEL_GATEWAY_TEST_WITHOUT_API_SERVER: the projects ${leftOut.join(' and ')}, which need an API server`);
+}
+const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
+console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
+process.exitCode = total.failed === 0 ? 0 : 1;
+
+function heading(text: string): void {
+  console.log(`\n── ${text} ${'─'.repeat(Math.max(0, 70 - text.length))}`);
+}
+
+function add(counts: Counts): void {
+  total.passed += counts.passed;
+  total.failed += counts.failed;
+  total.skipped += counts.skipped;
+}
+
+async function runProjects(projects: readonly string[]): Promise<Counts> {
+  const report = join(scratch, `${projects.join('-')}.json`);
+  const code = await new Promise<number>((resolve) => {
+    const child = spawn(
+      'vitest',
+      ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...projects.map((p) => `--project=${p}`)],
+      { stdio: ['ignore', 'inherit', 'inherit'] },
+    );
+    child.on('error', () => resolve(1));
+    child.on('close', (status) => resolve(status ?? 1));
+  });
+  const counts = readCounts(report);
+  // A suite that could not start, or an error outside any test, fails the run without a failed test to count.
+  if (code !== 0 && counts.failed === 0) counts.failed = 1;
+  return counts;
+}
+
+function readCounts(report: string): Counts {
+  try {
+    const json = JSON.parse(readFileSync(report, 'utf8')) as Record<string, number>;
+    return {
+      passed: json['numPassedTests'] ?? 0,
+      failed: json['numFailedTests'] ?? 0,
+      skipped: (json['numPendingTests'] ?? 0) + (json['numTodoTests'] ?? 0),
+    };
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+}
