@@ -1,0 +1,251 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { z } from 'zod';
+import { type Command, commands, type FlagName, type FlagValues, flags } from './flags.ts';
+import type { LogFormat, LogLevel } from './observe/log.ts';
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+interface ServingConfig {
+  readonly adminListen: Address;
+  readonly homeNamespace: string;
+  readonly log: { readonly level: LogLevel; readonly format: LogFormat };
+}
+
+/** What the traffic side needs. Bytes and whole seconds. */
+export interface TrafficConfig {
+  readonly listen: Address;
+  readonly drainSeconds: number;
+  readonly limits: {
+    readonly maxBodyBytes: number;
+    readonly maxBufferedBytes: number;
+    readonly maxAttempts: number;
+  };
+}
+
+export interface ClusterConfig extends ServingConfig {
+  /** Namespaces to serve; `all` for every one. */
+  readonly namespaces: readonly string[] | 'all';
+  readonly kubeconfig: string | undefined;
+  readonly context: string | undefined;
+  readonly allowLoopbackUpstreams: boolean;
+  /** Unique among the replicas: the pod's name. */
+  readonly instance: string;
+}
+
+export interface ControllerConfig extends ClusterConfig {
+  readonly command: 'controller';
+  readonly gatewayURL: string;
+}
+
+export interface GatewayConfig extends ClusterConfig {
+  readonly command: 'gateway';
+  readonly traffic: TrafficConfig;
+}
+
+export interface StandaloneConfig extends ServingConfig {
+  readonly command: 'standalone';
+  readonly manifests: string;
+  readonly data: string;
+  readonly traffic: TrafficConfig;
+  /** Undefined: made from the address that traffic is listened on. */
+  readonly gatewayURL: string | undefined;
+}
+
+export interface StartConfig extends Omit<StandaloneConfig, 'command'> {
+  readonly command: 'start';
+  /** A server to declare instead of the demo. */
+  readonly upstream: string | undefined;
+  /** Whether the traffic address was asked for; if not, another port is taken where it is busy. */
+  readonly listenGiven: boolean;
+  readonly adminListenGiven: boolean;
+}
+
+export interface SealConfig {
+  readonly command: 'seal';
+  readonly flags: FlagValues;
+}
+
+export type Config = ControllerConfig | GatewayConfig | StandaloneConfig | StartConfig | SealConfig;
+
+/** A flag or variable that cannot be used; the message names it, its value, the reason and the remedy. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/**
+ * Turns arguments and environment into a validated Config, or `{ help: command }` where help was asked for.
+ * Flags win over `MODEL_GATEWAY_…` variables. Throws ConfigError.
+ */
+export function readConfig(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Config | { readonly command: 'help'; readonly of: Command | undefined } | { readonly command: 'version' } {
+  const [first, ...rest] = args;
+  if (first === '--version' || first === 'version') return { command: 'version' };
+  if (first === 'help') return { command: 'help', of: isCommand(rest[0]) ? rest[0] : undefined };
+  const named = isCommand(first) ? first : undefined;
+  if (named === undefined && first !== undefined && !first.startsWith('-')) {
+    throw new ConfigError(`Unknown command "${first}"; use one of ${Object.keys(commands).join(', ')}.`);
+  }
+  const command = named ?? 'start';
+  const given = parseFlags(command, named === undefined ? args : rest);
+  if (given === 'help') return { command: 'help', of: named };
+  return Object.freeze(configOf(command, readValues(command, given, env), env));
+}
+
+function isCommand(text: string | undefined): text is Command {
+  return text !== undefined && Object.hasOwn(commands, text);
+}
+
+type RawFlags = Record<string, string | boolean | (string | boolean)[] | undefined>;
+
+function flagNames(command: Command): FlagName[] {
+  return (Object.keys(flags) as FlagName[]).filter((name) =>
+    (flags[name].commands as readonly Command[]).includes(command),
+  );
+}
+
+function parseFlags(command: Command, args: readonly string[]): RawFlags | 'help' {
+  const options = Object.fromEntries(
+    flagNames(command).map((name) => [
+      name,
+      { type: 'value' in flags[name] ? 'string' : 'boolean', multiple: 'repeatable' in flags[name] } as const,
+    ]),
+  );
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { ...options, help: { type: 'boolean', short: 'h' } },
+      strict: true,
+      allowPositionals: false,
+    });
+    return values['help'] === true ? 'help' : values;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split('. ')[0] : String(error);
+    throw new ConfigError(`${reason}. See model-gateway ${command} --help.`);
+  }
+}
+
+function readValues(
+  command: Command,
+  given: RawFlags,
+  env: Readonly<Record<string, string | undefined>>,
+): FlagValues {
+  const values: Record<string, unknown> = {};
+  for (const name of flagNames(command)) {
+    const variable = `MODEL_GATEWAY_${name.toUpperCase().replaceAll('-', '_')}`;
+    const fromEnv = env[variable];
+    const source = given[name] !== undefined ? `--${name}` : variable;
+    const raw =
+      given[name] ??
+      (fromEnv === undefined || fromEnv === '' ? undefined : fromVariable(name, fromEnv, variable));
+    if (raw === undefined) continue;
+    const parsed = (flags[name].schema as z.ZodType).safeParse(raw);
+    if (!parsed.success) {
+      const reason = parsed.error.issues.map((issue) => issue.message).join('; ');
+      throw new ConfigError(`${source}: ${JSON.stringify(raw)} ${reason}.`);
+    }
+    values[name] = parsed.data;
+  }
+  return values as FlagValues;
+}
+
+function fromVariable(name: FlagName, text: string, variable: string): unknown {
+  if ('repeatable' in flags[name]) return text.split(',').map((part) => part.trim());
+  if ('value' in flags[name]) return text;
+  if (text === 'true' || text === '1') return true;
+  if (text === 'false' || text === '0') return undefined;
+  throw new ConfigError(`${variable}: ${JSON.stringify(text)} must be true or false.`);
+}
+
+function configOf(
+  command: Command,
+  values: FlagValues,
+  env: Readonly<Record<string, string | undefined>>,
+): Config {
+  if (command === 'seal') return { command, flags: values };
+  const inCluster = command === 'controller' || command === 'gateway';
+  const ownNamespace = inCluster ? (env['POD_NAMESPACE'] ?? podNamespace()) : 'default';
+  const homeNamespace = values['home-namespace'] ?? ownNamespace;
+  const serving: ServingConfig = {
+    adminListen: values['admin-listen'] ?? { host: inCluster ? '::' : '127.0.0.1', port: 9090 },
+    homeNamespace,
+    log: {
+      level: values['log-level'] ?? 'info',
+      format: values['log-format'] ?? (command === 'start' ? 'text' : 'json'),
+    },
+  };
+  const traffic: TrafficConfig = {
+    listen: values.listen ?? { host: inCluster ? '::' : '127.0.0.1', port: 8080 },
+    drainSeconds: values['drain-seconds'] ?? (inCluster ? 240 : 30),
+    limits: {
+      maxBodyBytes: values['max-body-bytes'] ?? 32 * 1024 * 1024,
+      maxBufferedBytes: values['max-buffered-bytes'] ?? 256 * 1024 * 1024,
+      maxAttempts: values['max-attempts'] ?? 3,
+    },
+  };
+  if (traffic.limits.maxBufferedBytes < traffic.limits.maxBodyBytes) {
+    throw new ConfigError(
+      '--max-buffered-bytes must be at least --max-body-bytes, or the largest body could never be read.',
+    );
+  }
+  if (command === 'controller' || command === 'gateway') {
+    if (values['all-namespaces'] === true && values.namespace !== undefined) {
+      throw new ConfigError('--namespace and --all-namespaces exclude each other; leave one of them out.');
+    }
+    const shared: ClusterConfig = {
+      ...serving,
+      namespaces: values['all-namespaces'] === true ? 'all' : (values.namespace ?? [ownNamespace]),
+      kubeconfig: values.kubeconfig,
+      context: values.context,
+      allowLoopbackUpstreams: values['allow-loopback-upstreams'] ?? false,
+      instance: env['POD_NAME'] ?? env['HOSTNAME'] ?? 'model-gateway',
+    };
+    if (command === 'gateway') return { command, ...shared, traffic };
+    const gatewayURL = values['gateway-url'] ?? `http://model-gateway.${homeNamespace}.svc/v1`;
+    return { command, ...shared, gatewayURL };
+  }
+  const folders = { manifests: values.manifests, data: values.data };
+  if (command === 'start') {
+    return {
+      command,
+      ...serving,
+      traffic,
+      manifests: resolve(folders.manifests ?? 'model-gateway/manifests'),
+      data: resolve(folders.data ?? 'model-gateway/data'),
+      gatewayURL: values['gateway-url'],
+      upstream: values.upstream,
+      listenGiven: values.listen !== undefined,
+      adminListenGiven: values['admin-listen'] !== undefined,
+    };
+  }
+  const manifests = needed(folders.manifests, 'manifests', 'the folder that holds the manifests');
+  const data = needed(folders.data, 'data', 'a folder that the gateway may write to');
+  return {
+    command,
+    ...serving,
+    traffic,
+    manifests: resolve(manifests),
+    data: resolve(data),
+    gatewayURL: values['gateway-url'],
+  };
+}
+
+function needed(value: string | undefined, flag: FlagName, what: string): string {
+  if (value !== undefined) return value;
+  throw new ConfigError(`--${flag} is missing; give it ${what}.`);
+}
+
+/** Where a pod finds its own namespace; outside a pod the namespace is `default`, as for kubectl. */
+function podNamespace(): string {
+  try {
+    return readFileSync('/var/run/secrets/kubernetes.io/serviceaccount/namespace', 'utf8').trim();
+  } catch {
+    return 'default';
+  }
+}

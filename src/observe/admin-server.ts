@@ -1,0 +1,61 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+
+export interface AdminServer {
+  readonly address: AddressInfo;
+  close(): Promise<void>;
+}
+
+/**
+ * The second port: `/livez`, `/readyz` and `/metrics`, and nothing else. `/livez` says only that the event loop turns;
+ * it never asks the API server or a node, or their outage would restart every pod at once. `unready` returns why the
+ * process should get no traffic, or undefined when it should.
+ *
+ * Throws what `listen` throws, such as EADDRINUSE.
+ */
+export async function startAdminServer(options: {
+  host: string;
+  port: number;
+  registry: Registry;
+  unready: () => string | undefined;
+}): Promise<AdminServer> {
+  const answer: RequestListener = async (request, response) => {
+    const path = request.url?.split('?', 1)[0];
+    const reply = (status: number, body: string, type = 'text/plain; charset=utf-8'): void => {
+      response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
+      response.end(request.method === 'HEAD' ? undefined : body);
+    };
+    if (path !== '/livez' && path !== '/readyz' && path !== '/metrics') return reply(404, 'not found\n');
+    if (request.method !== 'GET' && request.method !== 'HEAD') return reply(405, 'use GET\n');
+    if (path === '/livez') return reply(200, 'ok\n');
+    if (path === '/readyz') {
+      const reason = options.unready();
+      return reason === undefined ? reply(200, 'ok\n') : reply(503, `${reason}\n`);
+    }
+    try {
+      reply(200, await options.registry.metrics(), options.registry.contentType);
+    } catch {
+      reply(500, 'metrics could not be collected\n');
+    }
+  };
+  const server = createServer(
+    { requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 65_000 },
+    answer,
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return {
+    address: server.address() as AddressInfo,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,77 @@
+import { type DestinationStream, type Logger, pino } from 'pino';
+
+export type Log = Logger;
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof logLevels)[number];
+export const logFormats = ['json', 'text'] as const;
+export type LogFormat = (typeof logFormats)[number];
+
+/** Fields that may hold a credential wherever an object is logged whole, one and two levels deep. */
+const secretFields = [
+  'authorization',
+  'x-api-key',
+  'api-key',
+  'apiKey',
+  'credential',
+  'value',
+  'identity',
+  'token',
+  'data',
+];
+
+/**
+ * The process's log: one line per record on `destination` (default stdout), JSON for machines or text for people.
+ * Messages are static texts with a capital first letter; what varies goes into fields. Errors are reduced to name,
+ * code and message (the stack at debug level only), because an error's other properties may hold headers or bodies.
+ */
+export function createLog(options: {
+  level: LogLevel;
+  format: LogFormat;
+  role: string;
+  destination?: DestinationStream;
+}): Log {
+  const destination = options.destination ?? pino.destination({ fd: 1, sync: true });
+  return pino(
+    {
+      level: options.level,
+      base: { role: options.role },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: (error: unknown) => describeError(error, options.level === 'debug') },
+      redact: {
+        paths: secretFields.flatMap((f) => [`["${f}"]`, `*["${f}"]`, `*.*["${f}"]`]),
+        censor: '[redacted]',
+      },
+    },
+    options.format === 'text' ? textLines(destination) : destination,
+  );
+}
+
+function describeError(error: unknown, withStack: boolean): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { code } = error as { code?: unknown };
+  return {
+    name: error.name,
+    message: error.message,
+    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+    ...(withStack ? { stack: error.stack } : {}),
+    ...(error.cause instanceof Error ? { cause: describeError(error.cause, withStack) } : {}),
+  };
+}
+
+/** Rewrites pino's JSON lines as `12:34:56 warn  Message  field=value …`. */
+function textLines(destination: DestinationStream): DestinationStream {
+  return {
+    write(line: string): void {
+      const { level, time, msg, role: _, ...fields } = JSON.parse(line) as Record<string, unknown>;
+      const clock = String(time).slice(11, 19);
+      const shown = Object.entries(fields).map(([name, value]) => `${name}=${showField(value)}`);
+      destination.write(`${[clock, String(level).padEnd(5), String(msg), ...shown].join(' ')}\n`);
+    },
+  };
+}
+
+function showField(value: unknown): string {
+  if (typeof value === 'string') return /[\s"=]/.test(value) ? JSON.stringify(value) : value;
+  return JSON.stringify(value);
+}

@@ -1,0 +1,100 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** A registry with Node's own metrics and `modelgateway_build_info`. */
+export function createRegistry(version: string, role: string): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  new Gauge({
+    name: 'modelgateway_build_info',
+    help: 'Always 1; the labels say what runs.',
+    labelNames: ['version', 'role'],
+    registers: [registry],
+  }).set({ version, role }, 1);
+  return registry;
+}
+
+/** What the gateway says about each request that ended. `model` and `node` are names from manifests, never from callers. */
+export interface RequestRecord {
+  readonly route: string;
+  readonly code: number;
+  readonly model?: string | undefined;
+  readonly node?: string | undefined;
+  readonly attempts: number;
+  readonly durationSeconds: number;
+}
+
+/** The gateway's own metrics. Labels are bounded: a model that no node is configured for counts as `other`. */
+export function createRequestMetrics(registry: Registry): { record(request: RequestRecord): void } {
+  const registers = [registry];
+  const total = new Counter({
+    name: 'modelgateway_requests_total',
+    help: 'Requests answered, by route, model, node and HTTP status (499: the caller left).',
+    labelNames: ['route', 'model', 'node', 'code'],
+    registers,
+  });
+  const attempts = new Counter({
+    name: 'modelgateway_attempts_total',
+    help: 'Attempts on nodes, first ones and retries.',
+    labelNames: ['route'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'modelgateway_request_duration_seconds',
+    help: 'Time from the request head to the last byte of the answer.',
+    labelNames: ['route'],
+    buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900],
+    registers,
+  });
+  return {
+    record({ route, code, model = 'other', node = 'none', attempts: tried, durationSeconds }) {
+      total.inc({ route, model, node, code });
+      if (tried > 0) attempts.inc({ route }, tried);
+      duration.observe({ route }, durationSeconds);
+    },
+  };
+}
+
+/** What a store tells of itself: per kind whether it is complete, how much it holds, and how its watch fares. */
+export interface StoreMetrics {
+  synced(kind: string, synced: boolean): void;
+  objects(kind: string, count: number): void;
+  event(kind: string, atMs: number): void;
+  watchRestarted(kind: string, reason: string): void;
+  relisted(kind: string): void;
+  rejected(kind: string): void;
+}
+
+/** Registers the `modelgateway_store_*` metrics. `reason` must come from a closed set. */
+export function createStoreMetrics(registry: Registry): StoreMetrics {
+  const registers = [registry];
+  const labelNames = ['kind'] as const;
+  const gauge = (name: string, help: string): Gauge<'kind'> =>
+    new Gauge({ name: `modelgateway_${name}`, help, labelNames, registers });
+  const counter = (name: string, help: string): Counter<'kind'> =>
+    new Counter({ name: `modelgateway_${name}`, help, labelNames, registers });
+  const synced = gauge('store_synced', '1 once the first complete list of the kind is in.');
+  const objects = gauge('store_objects', 'Objects held.');
+  const last = gauge(
+    'store_last_event_timestamp_seconds',
+    'When the watch last brought anything, bookmarks included.',
+  );
+  const relists = counter('relists_total', 'Complete lists read again after the first.');
+  const rejected = counter(
+    'store_rejected_objects_total',
+    'Objects that did not parse; their last good version stays.',
+  );
+  const restarts = new Counter({
+    name: 'modelgateway_watch_restarts_total',
+    help: 'Watches that ended and were resumed, by reason.',
+    labelNames: ['kind', 'reason'],
+    registers,
+  });
+  return {
+    synced: (kind, value) => synced.set({ kind }, value ? 1 : 0),
+    objects: (kind, count) => objects.set({ kind }, count),
+    event: (kind, atMs) => last.set({ kind }, atMs / 1000),
+    watchRestarted: (kind, reason) => restarts.inc({ kind, reason }),
+    relisted: (kind) => relists.inc({ kind }),
+    rejected: (kind) => rejected.inc({ kind }),
+  };
+}
