@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { mapOf, patterned, resourceName, secretEntryKey } from './fields.ts';
+import { type Rule, withRules } from './rules.ts';
+
+// Headers that decide how the request is framed, where it goes and who sends it are the gateway's own. Expect is among
+// them because undici refuses to send it.
+const forbidden = [
+  'authorization',
+  'connection',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+const nameAllowed: Rule<string> = {
+  cel: `!(self.lowerAscii() in [${forbidden.map((name) => `'${name}'`).join(', ')}]) && !self.lowerAscii().startsWith('content-')`,
+  message: "must not be Authorization, Host, Content-* or a hop-by-hop header; these are the gateway's own",
+  remedy: 'remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
+  holds: (self) => !forbidden.includes(self.toLowerCase()) && !self.toLowerCase().startsWith('content-'),
+};
+
+const headerSchema = withRules(
+  z.object({
+    name: withRules(
+      patterned(128, /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'must be the name of an HTTP header', 1),
+      [nameAllowed],
+    ).meta({ description: 'The name of the header.' }),
+    value: patterned(4_096, /^[!-~]([ -~\t]*[!-~])?$/, 'must be visible ASCII without blanks at its ends', 1)
+      .meta({ description: 'The value, for one that is no secret. Exactly one of value and secretRef.' })
+      .optional(),
+    secretRef: z
+      .object({
+        name: resourceName().meta({ description: 'The Secret, in the same namespace.' }),
+        key: secretEntryKey().meta({ description: 'The entry of the Secret.' }),
+      })
+      .meta({ description: 'The value, from a Secret. Exactly one of value and secretRef.' })
+      .optional(),
+  }),
+  [
+    {
+      cel: 'has(self.value) != has(self.secretRef)',
+      message: 'must have exactly one of value and secretRef',
+      remedy: 'keep one of the two',
+      holds: (self) => (self.value === undefined) !== (self.secretRef === undefined),
+    },
+  ],
+);
+
+/** Extra headers of a node. */
+export const headersSchema = withRules(mapOf(headerSchema, 'name', 32), [
+  {
+    cel: 'self.all(a, self.exists_one(b, b.name.lowerAscii() == a.name.lowerAscii()))',
+    message: 'must name each header once, whatever its case',
+    remedy: 'remove one of the two entries',
+    holds: (self) => new Set(self.map(({ name }) => name.toLowerCase())).size === self.length,
+  },
+]).meta({ description: 'Extra headers that are sent to the node with every request.' });

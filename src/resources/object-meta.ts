@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { namespaceName, resourceName } from './fields.ts';
+
+const ownerReferenceSchema = z.object({
+  apiVersion: z.string().max(512),
+  kind: z.string().max(253),
+  name: z.string().max(253),
+  uid: z.string().max(253),
+  controller: z.boolean().optional(),
+  blockOwnerDeletion: z.boolean().optional(),
+});
+
+/** What we keep of an object's metadata. The rest (`managedFields` above all, often half of an object) is dropped. */
+export const objectMetaSchema = z.object({
+  name: resourceName(),
+  /** A manifest without one means `default`, as kubectl reads it. */
+  namespace: namespaceName().default('default'),
+  uid: z.string().max(253).optional(),
+  resourceVersion: z.string().max(253).optional(),
+  generation: z.int().min(0).optional(),
+  creationTimestamp: z
+    .string()
+    .max(64)
+    .nullish()
+    .transform((value) => value ?? undefined),
+  deletionTimestamp: z
+    .string()
+    .max(64)
+    .nullish()
+    .transform((value) => value ?? undefined),
+  labels: z.record(z.string(), z.string()).optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
+  ownerReferences: z.array(ownerReferenceSchema).max(1_000).optional(),
+});
+
+/** An object's metadata. Times are RFC 3339. */
+export type ObjectMeta = z.output<typeof objectMetaSchema>;
+
+/** A reference from an object to the one that owns it. */
+export type OwnerReference = z.output<typeof ownerReferenceSchema>;
+
+/** Members of `metadata` that a manifest may carry and that we have no use for. */
+export const ignoredMetaFields: readonly string[] = [
+  'deletionGracePeriodSeconds',
+  'finalizers',
+  'generateName',
+  'managedFields',
+  'selfLink',
+];

@@ -1,0 +1,48 @@
+import type { z } from 'zod';
+
+/**
+ * A rule about more than one field, or one that a JSON schema cannot say readably. It is declared once and goes two
+ * ways: `cel` into the CRD, for the API server; `holds` into our own parsing, for standalone mode and for gateways that
+ * meet an old object. `test/crds` runs the same manifests through both, so that the two cannot drift apart unseen.
+ */
+export type Rule<T> = {
+  readonly cel: string;
+  /** What must be so, as a sentence that follows the field's name: "must …". Shown by both ways. */
+  readonly message: string;
+  /** What to do about it; shown by our own parsing only, the API server has no place for it. */
+  readonly remedy: string;
+  /** The field to blame, below the place of the rule. Absent: the place itself. */
+  readonly field?: string;
+  readonly holds: (self: T) => boolean;
+};
+
+/** A rule about a change: judged only when an object that exists is replaced by a newer one. */
+export type ChangeRule<T> = Omit<Rule<T>, 'holds'> & { readonly holds: (self: T, old: T) => boolean };
+
+/**
+ * Adds rules to a schema: as refinements for parsing and as `x-kubernetes-validations` for the CRD.
+ * Change rules go into the CRD alone; `changeProblems` judges them elsewhere.
+ */
+export function withRules<S extends z.ZodType>(
+  schema: S,
+  rules: readonly Rule<z.output<S>>[],
+  changeRules: readonly ChangeRule<z.output<S>>[] = [],
+): S {
+  const refined = schema.superRefine((self, context) => {
+    for (const rule of rules) {
+      if (rule.holds(self)) continue;
+      context.addIssue({
+        code: 'custom',
+        message: rule.message,
+        path: rule.field === undefined ? [] : [rule.field],
+        params: { remedy: rule.remedy },
+      });
+    }
+  });
+  const validations = [...rules, ...changeRules].map(({ cel, message, field }) => ({
+    rule: cel,
+    message,
+    ...(field === undefined ? {} : { fieldPath: `.${field}` }),
+  }));
+  return refined.meta({ ...schema.meta(), 'x-kubernetes-validations': validations });
+}
