@@ -1,0 +1,149 @@
+import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
+import { isIP, connect as netConnect, type Socket } from 'node:net';
+import {
+  checkServerIdentity,
+  createSecureContext,
+  type SecureContext,
+  connect as tlsConnect,
+} from 'node:tls';
+import { type AddressRules, forbiddenReason } from './address.ts';
+import { connectError } from './connect-error.ts';
+import type { UpstreamConnection } from './connection.ts';
+import { UpstreamError } from './error.ts';
+
+/** Every address of a name, as `dns.lookup` with `all` gives them. Tests put their own in its place. */
+export type Lookup = (
+  hostname: string,
+  options: LookupOptions & { all: true },
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+/** Opens one connection. `done` is called once, never before this returns; the socket may be destroyed meanwhile. */
+export type Connect = (done: (error: UpstreamError | null, socket?: Socket) => void) => Socket | undefined;
+
+type NetLookup = (
+  hostname: string,
+  options: LookupOptions,
+  callback: (error: NodeJS.ErrnoException | null, address: LookupAddress[] | string, family?: number) => void,
+) => void;
+
+/**
+ * How connections to one model server are opened: only to addresses that the rules allow, looked up once, so
+ * that a name cannot change between check and use; happy eyeballs among those; TLS always verified.
+ */
+export function connector(
+  connection: UpstreamConnection,
+  rules: AddressRules,
+  lookup: Lookup = (hostname, options, callback) => systemLookup(hostname, options, callback),
+): Connect {
+  const url = new URL(connection.baseURL);
+  const secure = url.protocol === 'https:';
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const timeoutMs = connection.timeouts.connectSeconds * 1000;
+  const network = {
+    host,
+    port: Number(url.port || (secure ? 443 : 80)),
+    lookup: checkedLookup(lookup, rules) as never,
+    autoSelectFamily: true,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: 60_000,
+  };
+  const openTLS = secure ? tlsOpener(connection.tls, network) : undefined;
+
+  return (done) => {
+    const literal = isIP(host) === 0 ? undefined : forbiddenReason(host, rules);
+    if (literal !== undefined) {
+      const error = new UpstreamError('forbidden_address', false, literal);
+      queueMicrotask(() => done(error));
+      return undefined;
+    }
+    let socket: Socket;
+    let trust: () => void = () => undefined;
+    try {
+      if (openTLS === undefined) socket = netConnect({ ...network, highWaterMark: 65_536 } as typeof network);
+      else [socket, trust] = openTLS();
+    } catch (cause) {
+      // A CA bundle that OpenSSL cannot read is found out here.
+      const error = new UpstreamError('tls', false, 'the CA bundle cannot be used', cause);
+      queueMicrotask(() => done(error));
+      return undefined;
+    }
+    let connected = false;
+    let settled = false;
+    const settle = (error: UpstreamError | null) => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(timer);
+      if (error === null) return done(null, socket);
+      socket.destroy();
+      done(error);
+    };
+    const timer = setTimeout(() => settle(new UpstreamError('connect_timeout', false)), timeoutMs);
+    socket.once('connect', () => {
+      connected = true;
+      // A second line of defence: whatever the path to it, no byte goes to a forbidden address.
+      const reason = forbiddenReason(socket.remoteAddress ?? '', rules);
+      if (reason !== undefined) settle(new UpstreamError('forbidden_address', false, reason));
+      else if (!secure) settle(null);
+    });
+    socket.once('secureConnect', () => {
+      trust();
+      settle(null);
+    });
+    socket.on('error', (cause) => settle(connectError(cause, connected)));
+    socket.once('close', () => settle(connectError(undefined, connected)));
+    return socket;
+  };
+}
+
+function checkedLookup(lookup: Lookup, rules: AddressRules): NetLookup {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, []);
+      const allowed = addresses.filter(({ address }) => forbiddenReason(address, rules) === undefined);
+      const [first] = allowed;
+      if (first === undefined) {
+        const reason = addresses[0] && forbiddenReason(addresses[0].address, rules);
+        const code = addresses.length === 0 ? 'dns' : 'forbidden_address';
+        return callback(new UpstreamError(code, false, reason), []);
+      }
+      if (options.all) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+function tlsOpener(tls: UpstreamConnection['tls'], network: { host: string }): () => [Socket, () => void] {
+  let context: SecureContext | undefined;
+  let session: Buffer | undefined;
+  const expected = tls?.serverName ?? network.host;
+  return () => {
+    context ??= createSecureContext(tls?.caBundle === undefined ? {} : { ca: tls.caBundle });
+    const socket = tlsConnect({
+      ...network,
+      secureContext: context,
+      // Written out so that NODE_TLS_REJECT_UNAUTHORIZED=0 cannot switch verification off.
+      rejectUnauthorized: true,
+      // An IP address is never sent as SNI (RFC 6066), but the certificate is still checked against it.
+      servername: isIP(expected) === 0 ? expected : '',
+      checkServerIdentity: (_name, certificate) => checkServerIdentity(expected, certificate),
+      ALPNProtocols: ['http/1.1'],
+      ...(session === undefined ? {} : { session }),
+    });
+    // A resumed session skips the check of the name, so only a connection that passed it may leave one.
+    let trusted = false;
+    let latest: Buffer | undefined;
+    socket.on('session', (ticket) => {
+      latest = ticket;
+      if (trusted) session = ticket;
+    });
+    return [
+      socket,
+      () => {
+        trusted = true;
+        session = latest ?? session;
+      },
+    ];
+  };
+}

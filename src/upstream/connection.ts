@@ -1,0 +1,26 @@
+/** Everything needed to reach one model server. An immutable value: a change makes a new object. */
+export interface UpstreamConnection {
+  /** http(s) address including the version segment, such as `https://api.openai.com/v1`. */
+  readonly baseURL: string;
+  /** The header that carries the credential: `Authorization: Bearer`, `x-api-key` or `api-key`. */
+  readonly authentication: 'Bearer' | 'XAPIKey' | 'APIKey';
+  readonly credential?: string;
+  /** Extra headers of the node, set last. Never the credential's, `Host`, `Content-*` or hop-by-hop ones. */
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  /**
+   * `caBundle` (PEM) replaces the system's roots, as `curl --cacert` does; `serverName` is asked for by SNI
+   * and is the name that the certificate must hold.
+   */
+  readonly tls?: { readonly caBundle?: string; readonly serverName?: string };
+  /** All in seconds, each for one attempt. */
+  readonly timeouts: {
+    /** From the start of the name look-up until the connection (TLS included) stands. */
+    readonly connectSeconds: number;
+    /** From the request's writing until the response head has come. */
+    readonly firstByteSeconds: number;
+    /** Between two pieces of the body; not counted while the reader has paused. */
+    readonly idleSeconds: number;
+    /** From `send` to the last byte. */
+    readonly totalSeconds: number;
+  };
+}

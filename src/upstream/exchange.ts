@@ -1,0 +1,145 @@
+import type { Dispatcher } from 'undici';
+import type { UpstreamConnection } from './connection.ts';
+import { UpstreamError } from './error.ts';
+import { exchangeError, isClosedByPeer } from './exchange-error.ts';
+import { UpstreamHeaders } from './headers.ts';
+import type { Pool } from './pool.ts';
+import { requestHeaders, requestPath } from './prepare.ts';
+import type { UpstreamHandler, UpstreamRequest } from './send.ts';
+import type { Slot } from './slot.ts';
+
+/**
+ * One request and its answer: undici's handler, the caller's abort handle and its pause control in one
+ * object, because this is made for every request.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #pool: Pool;
+  readonly #options: Dispatcher.DispatchOptions;
+  readonly #handler: UpstreamHandler;
+  readonly #timer: NodeJS.Timeout;
+  #slot: Slot;
+  #controller: Dispatcher.DispatchController | undefined;
+  #begun = false;
+  #answered = false;
+  #retried = false;
+  #done = false;
+  #aborted = false;
+
+  constructor(
+    pool: Pool,
+    connection: UpstreamConnection,
+    request: UpstreamRequest,
+    handler: UpstreamHandler,
+  ) {
+    const { timeouts } = connection;
+    const path = requestPath(connection, request.path);
+    this.#pool = pool;
+    this.#handler = handler;
+    this.#options = {
+      method: request.method,
+      path: request.query === undefined ? path : `${path}?${request.query}`,
+      headers: requestHeaders(connection, request.headers),
+      body: request.body ?? null,
+      headersTimeout: timeouts.firstByteSeconds * 1000,
+      bodyTimeout: timeouts.idleSeconds * 1000,
+    };
+    this.#timer = setTimeout(onTotalTimeout, timeouts.totalSeconds * 1000, this);
+    this.#slot = pool.acquire();
+    this.#slot.client.dispatch(this.#options, this);
+  }
+
+  /** Ends the exchange and its connection; the handler hears no more. */
+  abort(): void {
+    this.#aborted = true;
+    if (this.#done) return;
+    this.#finish();
+    this.#drop();
+  }
+
+  pause(): void {
+    if (!this.#done) this.#controller?.pause();
+  }
+
+  resume(): void {
+    if (!this.#done) this.#controller?.resume();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+  }
+
+  onResponseStarted(): void {
+    this.#begun = true;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    // 103 Early Hints and its like come before the answer.
+    if (this.#done || status < 200) return;
+    this.#answered = true;
+    this.#handler.onResponse(status, new UpstreamHeaders(headers), this);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#done) this.#handler.onData(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#done) return;
+    this.#finish();
+    this.#pool.release(this.#slot);
+    this.#handler.onEnd();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, cause: Error): void {
+    if (this.#done) return;
+    if (!this.#retried && !this.#begun && this.#slot.served > 0 && isClosedByPeer(cause)) {
+      this.#retry();
+      return;
+    }
+    this.fail(exchangeError(cause, this.#answered));
+  }
+
+  /** Ends the exchange with an error. */
+  fail(error: UpstreamError): void {
+    if (this.#done) return;
+    this.#finish();
+    this.#drop();
+    // undici can refuse a request before the caller holds its abort handle.
+    queueMicrotask(() => {
+      if (!this.#aborted) this.#handler.onError(error);
+    });
+  }
+
+  totalTimeout(): void {
+    this.fail(new UpstreamError('total_timeout', this.#answered));
+  }
+
+  /** The node had closed this connection while it was idle, so that the request was never read. */
+  #retry(): void {
+    this.#retried = true;
+    this.#controller = undefined;
+    this.#pool.discard(this.#slot);
+    this.#slot = this.#pool.acquireFresh();
+    this.#slot.client.dispatch(this.#options, this);
+  }
+
+  #finish(): void {
+    this.#done = true;
+    clearTimeout(this.#timer);
+  }
+
+  #drop(): void {
+    this.#controller?.abort(aborted);
+    this.#pool.discard(this.#slot);
+  }
+}
+
+const aborted = new Error('aborted');
+
+function onTotalTimeout(exchange: Exchange): void {
+  exchange.totalTimeout();
+}

@@ -1,0 +1,29 @@
+/** The addresses of a model server that we use; `/v1/…` ones carry their own version segment. */
+export type UpstreamPath =
+  | '/models'
+  | '/chat/completions'
+  | '/completions'
+  | '/embeddings'
+  | '/v1/responses'
+  | '/v1/messages'
+  | '/v1/messages/count_tokens';
+
+// v1, v2, v1.1, v1beta, v1beta1, v2-preview; not "vertex" or "v8engine".
+const versionSegment = /\/v\d+(?:\.\d+)*(?:[.-]?(?:alpha|beta|preview|rc)\d*)?$/i;
+
+/**
+ * Where a path lives on a model server. Unversioned paths are appended to `baseURL`; a `/v1/…` path replaces
+ * a trailing version segment of `baseURL`, so that none is doubled (design, "Upstream addresses").
+ * Throws TypeError when `baseURL` is not a URL.
+ */
+export function upstreamURL(
+  baseURL: string,
+  path: UpstreamPath,
+): { readonly origin: string; readonly path: string } {
+  const url = new URL(baseURL);
+  const base = url.pathname.replace(/\/+$/, '');
+  return {
+    origin: url.origin,
+    path: (path.startsWith('/v1/') ? base.replace(versionSegment, '') : base) + path,
+  };
+}

@@ -1,0 +1,77 @@
+import type { AddressRules } from './address.ts';
+import { connector, type Lookup } from './connect.ts';
+import type { UpstreamConnection } from './connection.ts';
+import { Pool } from './pool.ts';
+
+interface Entry {
+  connection: UpstreamConnection;
+  readonly pool: Pool;
+}
+
+/** One pool for each node. A node whose connection fields changed gets a new one; the old one drains. */
+export class Pools {
+  readonly #rules: AddressRules;
+  readonly #lookup: Lookup | undefined;
+  readonly #entries = new Map<string, Entry>();
+  readonly #draining = new Set<Pool>();
+
+  /** `lookup` resolves names in place of the system, for tests. */
+  constructor(options: { readonly rules: AddressRules; readonly lookup?: Lookup }) {
+    this.#rules = options.rules;
+    this.#lookup = options.lookup;
+  }
+
+  /**
+   * The pool of the node `id`: the same one for as long as origin, TLS fields and connect timeout stay equal.
+   * Throws TypeError when `baseURL` is not a URL.
+   */
+  pool(id: string, connection: UpstreamConnection): Pool {
+    const entry = this.#entries.get(id);
+    if (entry !== undefined) {
+      if (entry.connection === connection) return entry.pool;
+      if (samePool(entry.connection, connection)) {
+        entry.connection = connection;
+        return entry.pool;
+      }
+    }
+    const connect = connector(connection, this.#rules, this.#lookup);
+    const pool = new Pool(new URL(connection.baseURL).origin, connect);
+    this.#entries.set(id, { connection, pool });
+    if (entry !== undefined) this.#drain(entry.pool);
+    return pool;
+  }
+
+  /** The node is gone: its pool closes when its last request has ended. */
+  release(id: string): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    this.#entries.delete(id);
+    this.#drain(entry.pool);
+  }
+
+  /** Resolves when every request has ended and every connection is closed. */
+  async close(): Promise<void> {
+    for (const id of [...this.#entries.keys()]) this.release(id);
+    await Promise.all([...this.#draining].map((pool) => pool.close()));
+  }
+
+  /** Ends every connection now; requests in flight fail with `reset`. */
+  async destroy(): Promise<void> {
+    for (const id of [...this.#entries.keys()]) this.release(id);
+    await Promise.all([...this.#draining].map((pool) => pool.destroy()));
+  }
+
+  #drain(pool: Pool): void {
+    this.#draining.add(pool);
+    void pool.close().then(() => this.#draining.delete(pool));
+  }
+}
+
+function samePool(a: UpstreamConnection, b: UpstreamConnection): boolean {
+  return (
+    (a.baseURL === b.baseURL || new URL(a.baseURL).origin === new URL(b.baseURL).origin) &&
+    a.tls?.caBundle === b.tls?.caBundle &&
+    a.tls?.serverName === b.tls?.serverName &&
+    a.timeouts.connectSeconds === b.timeouts.connectSeconds
+  );
+}

@@ -1,0 +1,173 @@
+import { afterEach, expect, test } from 'vitest';
+import { Pools } from '../../../src/upstream/pools.ts';
+import { answer, scriptedUpstream } from '../../support/scripted-upstream.ts';
+import { chat, connectionTo, exchange, until } from './exchanges.ts';
+
+const pools: Pools[] = [];
+function newPools(): Pools {
+  const made = new Pools({ rules: { allowLoopback: true } });
+  pools.push(made);
+  return made;
+}
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((made) => made.destroy()));
+});
+
+test('passes status, headers and bytes on', async () => {
+  await using server = await scriptedUpstream((socket) => {
+    socket.write(answer('hello', 'HTTP/1.1 201 Created', 'X-A: 1', 'x-a: 2', 'content-type: text/plain'));
+  });
+  const connection = connectionTo(server.port);
+  const heard = exchange(newPools().pool('n', connection), connection);
+  expect(heard.status).toBeUndefined();
+  await heard.finished;
+  expect(heard).toMatchObject({ status: 201, body: 'hello', ended: 1, errors: [] });
+  expect(heard.headers?.get('x-a')).toBe('1, 2');
+  expect(heard.headers?.get('constructor')).toBeUndefined();
+  expect([...(heard.headers ?? [])]).toContainEqual(['x-a', '2']);
+});
+
+test('writes path, credential, node headers and identity; a caller sets none of these', async () => {
+  await using server = await scriptedUpstream((socket) => void socket.write(answer('{}')));
+  const connection = connectionTo(server.port, {
+    headers: [{ name: 'Anthropic-Version', value: 'node' }],
+  });
+  const heard = exchange(newPools().pool('n', connection), connection, {
+    ...chat,
+    headers: [
+      ...chat.headers,
+      ...['Authorization', 'Bearer caller', 'anthropic-version', 'caller', 'accept-encoding', 'gzip'],
+      ...['x-api-key', 'caller', 'host', 'elsewhere', 'content-length', '1', 'traceparent', 't'],
+    ],
+  });
+  await heard.finished;
+  expect(server.requests[0]?.split('\r\n').sort()).toEqual(
+    [
+      'POST /v1/chat/completions HTTP/1.1',
+      `host: 127.0.0.1:${server.port}`,
+      'connection: keep-alive',
+      'content-type: application/json',
+      'traceparent: t',
+      'accept-encoding: identity',
+      'authorization: Bearer planted-credential',
+      'user-agent: model-gateway',
+      'Anthropic-Version: node',
+      'content-length: 13',
+      '',
+      '{"model":"m"}',
+    ].sort(),
+  );
+});
+
+test.each([
+  ['Bearer', 'authorization: Bearer k'],
+  ['XAPIKey', 'x-api-key: k'],
+  ['APIKey', 'api-key: k'],
+] as const)('%s carries the credential as "%s"', async (authentication, line) => {
+  await using server = await scriptedUpstream((socket) => void socket.write(answer('{}')));
+  const connection = connectionTo(server.port, { authentication, credential: 'k\n' });
+  await exchange(newPools().pool('n', connection), connection).finished;
+  expect(server.requests[0]).toContain(`\r\n${line}\r\n`);
+});
+
+test('a redirect is a response like any other', async () => {
+  await using server = await scriptedUpstream(
+    (socket) => void socket.write(answer('', 'HTTP/1.1 307 Go', 'location: http://127.0.0.1:1/')),
+  );
+  const connection = connectionTo(server.port);
+  const heard = exchange(newPools().pool('n', connection), connection);
+  await heard.finished;
+  expect(heard).toMatchObject({ status: 307, ended: 1 });
+  expect(server.requests).toHaveLength(1);
+});
+
+test('early hints are no answer', async () => {
+  await using server = await scriptedUpstream((socket) => {
+    socket.write(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${answer('x')}`);
+  });
+  const connection = connectionTo(server.port);
+  const heard = exchange(newPools().pool('n', connection), connection);
+  await heard.finished;
+  expect(heard).toMatchObject({ status: 200, body: 'x', ended: 1 });
+});
+
+test('a connection is used again', async () => {
+  await using server = await scriptedUpstream((socket) => void socket.write(answer('x')));
+  const connection = connectionTo(server.port);
+  const pool = newPools().pool('n', connection);
+  for (let i = 0; i < 5; i += 1) {
+    const heard = exchange(pool, connection);
+    await heard.finished;
+    expect(heard.ended).toBe(1);
+  }
+  expect(server.sockets).toHaveLength(1);
+  expect(pool.size).toBe(1);
+});
+
+test.each(['close', 'reset'] as const)(
+  'a reused connection that the node ends by %s is replaced once',
+  async (how) => {
+    await using server = await scriptedUpstream((socket, connection, request) => {
+      if (connection === 0 && request === 1) {
+        if (how === 'close') socket.end();
+        else socket.resetAndDestroy();
+      } else socket.write(answer(`c${connection}`));
+    });
+    const connection = connectionTo(server.port);
+    const pool = newPools().pool('n', connection);
+    await exchange(pool, connection).finished;
+    const second = exchange(pool, connection);
+    await second.finished;
+    expect(second).toMatchObject({ status: 200, body: 'c1', ended: 1, errors: [] });
+    expect(server.requests).toHaveLength(3);
+  },
+);
+
+test('the replacement is not replaced again', async () => {
+  await using server = await scriptedUpstream((socket, connection, request) => {
+    if (connection === 0 && request === 0) socket.write(answer('x'));
+    else socket.end();
+  });
+  const connection = connectionTo(server.port);
+  const pool = newPools().pool('n', connection);
+  await exchange(pool, connection).finished;
+  const second = exchange(pool, connection);
+  await second.finished;
+  expect(second.errors).toMatchObject([{ code: 'reset', answered: false }]);
+  expect(server.requests).toHaveLength(3);
+});
+
+test('a fresh connection is not replaced', async () => {
+  await using server = await scriptedUpstream((socket) => void socket.end());
+  const connection = connectionTo(server.port);
+  const heard = exchange(newPools().pool('n', connection), connection);
+  await heard.finished;
+  expect(heard.errors).toMatchObject([{ code: 'reset', answered: false }]);
+  expect(server.requests).toHaveLength(1);
+});
+
+test('a reused connection that ends after the first byte is not replaced', async () => {
+  await using server = await scriptedUpstream((socket, _connection, request) => {
+    if (request === 0) socket.write(answer('x'));
+    else socket.end('HTTP/1.1 2');
+  });
+  const connection = connectionTo(server.port);
+  const pool = newPools().pool('n', connection);
+  await exchange(pool, connection).finished;
+  const second = exchange(pool, connection);
+  await second.finished;
+  expect(second.errors).toMatchObject([{ code: 'reset', answered: false }]);
+  expect(server.requests).toHaveLength(2);
+});
+
+test('an idle connection that the node closed is not tried', async () => {
+  await using server = await scriptedUpstream((socket) => void socket.write(answer('x')));
+  const connection = connectionTo(server.port);
+  const pool = newPools().pool('n', connection);
+  await exchange(pool, connection).finished;
+  server.sockets[0]?.end();
+  await until(() => pool.size === 0);
+  const second = exchange(pool, connection);
+  await second.finished;
+  expect(second).toMatchObject({ ended: 1, errors: [] });
+});
