@@ -28,12 +28,8 @@ export function conditions(description: string) {
 
 /** `status.observedGeneration`; the CRD's default of -1 keeps a new object from looking finished. */
 export function observedGeneration() {
-  return z
-    .int()
-    .min(-1)
-    .max(Number.MAX_SAFE_INTEGER)
-    .meta({
-      description: 'The metadata.generation this status speaks of; -1 before the first.',
-      format: 'int64',
-    });
+  return z.int().min(-1).max(Number.MAX_SAFE_INTEGER).meta({
+    description: 'The metadata.generation this status speaks of; -1 before the first.',
+    format: 'int64',
+  });
 }

@@ -37,10 +37,8 @@ export function whole(min: number, max: number) {
 
 /** A list whose entries differ. Two field managers can each own some of its entries. */
 export function setOf<S extends z.ZodType<string>>(item: S, max: number, min = 0) {
-  return z
-    .array(item)
-    .min(min)
-    .max(max)
+  const list = z.array(item).max(max);
+  return (min > 0 ? list.min(min) : list)
     .superRefine((values, context) => refuseRepeats(values, context, (index) => [index]))
     .meta({ 'x-kubernetes-list-type': 'set' });
 }

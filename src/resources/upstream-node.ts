@@ -38,12 +38,9 @@ const modelEntrySchema = z.object({
 
 const callerNamespacesSchema = withRules(
   z.object({
-    from: z
-      .enum(['Same', 'All', 'Names'])
-      .default('Same')
-      .meta({
-        description: "Same: the node's own namespace; All: every namespace; Names: the ones in names, too.",
-      }),
+    from: z.enum(['Same', 'All', 'Names']).default('Same').meta({
+      description: "Same: the node's own namespace; All: every namespace; Names: the ones in names, too.",
+    }),
     names: setOf(namespaceName(), 256).meta({ description: 'Namespaces, with from: Names only.' }).optional(),
   }),
   [
