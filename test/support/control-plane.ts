@@ -1,0 +1,116 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Agent } from 'undici';
+import { type ControlPlaneBinaries, controlPlaneBinaries } from './control-plane-binaries.ts';
+import { apiServerCommand, controllersCommand, etcdCommand } from './control-plane-commands.ts';
+import { makeCredentials, writeAdminKubeconfig } from './control-plane-credentials.ts';
+import { type ServerProcess, startServer, withFreePort } from './control-plane-process.ts';
+import { compactEtcd } from './etcd-compaction.ts';
+import { startGuard } from './guard.ts';
+import { type KubectlResult, runKubectl } from './kubectl.ts';
+
+/** Where a control plane is; plain data, so that it can be handed to test workers. */
+export interface ControlPlaneAddress {
+  /** Path of the admin's kubeconfig. */
+  kubeconfig: string;
+  /** `https://127.0.0.1:<port>` */
+  url: string;
+  /** PEM certificate of the authority that signed the server's certificate. */
+  ca: string;
+  /** Path of a kubectl of the server's own version. */
+  kubectlBinary: string;
+  /** Private temporary folder, removed with the control plane; tests may put kubeconfigs here. */
+  folder: string;
+}
+
+/** A kube-apiserver with its etcd, on loopback. No kubelet, no scheduler, no controllers unless started. */
+export interface ControlPlane extends ControlPlaneAddress, AsyncDisposable {
+  /** Ends all of it and removes its data. */
+  stop(): Promise<void>;
+  /** Ends the API server and keeps its data. SIGKILL (the default) cuts connections as a lost machine does. */
+  stopApiServer(signal?: NodeJS.Signals): Promise<void>;
+  /** Starts it again with the same address, certificates, signing keys and data. */
+  startApiServer(): Promise<void>;
+  /**
+   * Makes etcd forget all history before now, and returns the revision up to which. A running API server still answers
+   * older watches from its own cache: for a 410 also restart it, or start the control plane with `watchCache: false`.
+   */
+  compactEtcd(): Promise<number>;
+  /** Starts garbage collection and namespace deletion. Resolves when both run. */
+  startControllerManager(): Promise<void>;
+  kubectl(kubectlArguments: readonly string[], input?: string): Promise<KubectlResult>;
+}
+
+export interface ControlPlaneOptions {
+  binaries?: ControlPlaneBinaries;
+  /** False: watches are served from etcd itself, so that `compactEtcd` expires them at once. */
+  watchCache?: boolean;
+  /** More flags for kube-apiserver, without the leading dashes. */
+  apiServerFlags?: Record<string, string>;
+}
+
+/**
+ * Starts a control plane of its own on free loopback ports (about 4 seconds). It ends with this process at the latest,
+ * however that ends.
+ *
+ * @throws when the binaries cannot be had or a server does not start, with the end of its log.
+ */
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const binaries = options.binaries ?? (await controlPlaneBinaries());
+  const folder = await mkdtemp(join(tmpdir(), 'model-gateway-control-plane-'));
+  const guard = startGuard();
+  guard.watchFolder(folder);
+  const running: { etcd?: ServerProcess; apiServer?: ServerProcess; controllers?: ServerProcess } = {};
+  const endServers = async () => {
+    await Promise.all([running.controllers, running.apiServer].map((server) => server?.stop('SIGKILL')));
+    await running.etcd?.stop('SIGKILL');
+  };
+  try {
+    const credentials = await makeCredentials(join(folder, 'credentials'));
+    const etcdURL = await withFreePort(async (port) => {
+      running.etcd = await startServer(etcdCommand(binaries, folder, port), guard);
+      return `http://127.0.0.1:${port}`;
+    });
+    const { ca, adminCert, adminKey } = credentials;
+    const agent = new Agent({ connect: { ca, cert: adminCert, key: adminKey } });
+    const startApiServer = async (port: number) => {
+      const command = apiServerCommand({ binaries, folder, credentials, etcdURL, port, agent, ...options });
+      running.apiServer = await startServer(command, guard);
+      return port;
+    };
+    const port = await withFreePort(startApiServer);
+    const url = `https://127.0.0.1:${port}`;
+    const kubeconfig = await writeAdminKubeconfig(folder, url, credentials);
+    const address = { kubeconfig, url, ca, kubectlBinary: binaries.kubectl, folder };
+    const stop = async () => {
+      await endServers();
+      await agent.destroy();
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+      guard.release();
+    };
+    return {
+      ...address,
+      stop,
+      [Symbol.asyncDispose]: stop,
+      stopApiServer: async (signal = 'SIGKILL') => running.apiServer?.stop(signal),
+      startApiServer: async () => {
+        await running.apiServer?.stop('SIGKILL');
+        await startApiServer(port);
+      },
+      compactEtcd: () => compactEtcd(etcdURL),
+      startControllerManager: async () => {
+        await running.controllers?.stop('SIGKILL');
+        running.controllers = await startServer(controllersCommand(binaries, folder, kubeconfig), guard);
+      },
+      kubectl: (kubectlArguments, input) => runKubectl(address, kubectlArguments, input),
+    };
+  } catch (error) {
+    await endServers();
+    await rm(join(folder, 'credentials'), { recursive: true, force: true });
+    // The logs stay: they explain the failure.
+    guard.keepFolder(folder);
+    guard.release();
+    throw error;
+  }
+}
