@@ -1,0 +1,154 @@
+/**
+ * Circuits of this gateway: per node for connections that fail, per node and model for 429 and 5xx. A circuit opens
+ * after five failures within 30 s, or at once where the node sent Retry-After, and lets one probe through when its time
+ * is over. They live in this process alone: another gateway may reach a node that this one cannot.
+ */
+export interface Circuits {
+  /** `closed`: use it. `probe`: its time is over and one request may try it (then `claim`). `open`: a last resort. */
+  state(nodeId: string, model: string): CircuitState;
+  /** Takes the probe of every half-open circuit on the way to this model. */
+  claim(nodeId: string, model: string): void;
+  /** The node could not be reached, or the connection broke before an answer. */
+  connectFailed(nodeId: string, model: string): void;
+  /** The node answered with this status. Statuses other than 429 and 5xx close what was open. */
+  answered(nodeId: string, model: string, status: number, retryAfterSeconds?: number): void;
+  /** No answer came in time, which counts as a 5xx does. */
+  timedOut(nodeId: string, model: string): void;
+  /** An attempt ended without an outcome, because the caller left: a probe that it had claimed is free again. */
+  abandoned(nodeId: string, model: string): void;
+  /** The node is gone: nothing of it is kept. */
+  forget(nodeId: string): void;
+  /** How many circuits are open now, for the metric. */
+  openCount(): number;
+}
+export type CircuitState = 'closed' | 'probe' | 'open';
+
+const failuresToOpen = 5;
+const failureWindowMs = 30_000;
+const firstOpenMs = 30_000;
+const longestOpenMs = 300_000;
+/** A probe without an outcome for this long is taken as lost, so that a circuit never stays open for good. */
+const probeLostMs = 60_000;
+
+interface Circuit {
+  /** Times of the last failures, newest last, at most `failuresToOpen`. */
+  failures: number[];
+  /** Infinity while closed. */
+  openUntilMs: number;
+  /** How long it was opened for without a Retry-After; doubles while probes fail. */
+  openForMs: number;
+  probeSinceMs: number | undefined;
+}
+
+interface NodeCircuits {
+  connect: Circuit | undefined;
+  readonly models: Map<string, Circuit>;
+}
+
+/** `now` is a monotonic clock in milliseconds. */
+export function createCircuits(now: () => number): Circuits {
+  const nodes = new Map<string, NodeCircuits>();
+
+  const circuitsOf = (nodeId: string): NodeCircuits => {
+    const known = nodes.get(nodeId);
+    if (known !== undefined) return known;
+    const made: NodeCircuits = { connect: undefined, models: new Map() };
+    nodes.set(nodeId, made);
+    return made;
+  };
+  const dropIfClosed = (nodeId: string, node: NodeCircuits): void => {
+    if (node.connect === undefined && node.models.size === 0) nodes.delete(nodeId);
+  };
+  const modelFailed = (nodeId: string, model: string, retryAfterSeconds?: number): void => {
+    const { models } = circuitsOf(nodeId);
+    models.set(model, failed(models.get(model), now(), retryAfterSeconds));
+  };
+  const connected = (nodeId: string, node: NodeCircuits): void => {
+    node.connect = undefined;
+    dropIfClosed(nodeId, node);
+  };
+
+  return {
+    state(nodeId, model) {
+      const node = nodes.get(nodeId);
+      if (node === undefined) return 'closed';
+      const at = now();
+      return worse(stateOf(node.connect, at), stateOf(node.models.get(model), at));
+    },
+    claim(nodeId, model) {
+      const node = nodes.get(nodeId);
+      for (const circuit of [node?.connect, node?.models.get(model)]) {
+        if (circuit !== undefined && stateOf(circuit, now()) === 'probe') circuit.probeSinceMs = now();
+      }
+    },
+    connectFailed(nodeId) {
+      const node = circuitsOf(nodeId);
+      node.connect = failed(node.connect, now());
+    },
+    answered(nodeId, model, status, retryAfterSeconds) {
+      if (status === 429 || status >= 500) modelFailed(nodeId, model, retryAfterSeconds);
+      const node = nodes.get(nodeId);
+      if (node === undefined) return;
+      // 401 and 403 say nothing of the model: the node refused the gateway's credential.
+      if (status < 500 && status !== 429 && status !== 401 && status !== 403) node.models.delete(model);
+      connected(nodeId, node);
+    },
+    timedOut(nodeId, model) {
+      modelFailed(nodeId, model);
+    },
+    abandoned(nodeId, model) {
+      const node = nodes.get(nodeId);
+      for (const circuit of [node?.connect, node?.models.get(model)]) {
+        if (circuit !== undefined) circuit.probeSinceMs = undefined;
+      }
+    },
+    forget(nodeId) {
+      nodes.delete(nodeId);
+    },
+    openCount() {
+      let open = 0;
+      for (const { connect, models } of nodes.values()) {
+        if (stateOf(connect, now()) !== 'closed') open += 1;
+        for (const circuit of models.values()) if (stateOf(circuit, now()) !== 'closed') open += 1;
+      }
+      return open;
+    },
+  };
+}
+
+function stateOf(circuit: Circuit | undefined, now: number): CircuitState {
+  if (circuit === undefined || circuit.openUntilMs === Number.POSITIVE_INFINITY) return 'closed';
+  if (now < circuit.openUntilMs) return 'open';
+  return circuit.probeSinceMs !== undefined && now - circuit.probeSinceMs < probeLostMs ? 'open' : 'probe';
+}
+
+function worse(one: CircuitState, other: CircuitState): CircuitState {
+  if (one === 'open' || other === 'open') return 'open';
+  return one === 'probe' || other === 'probe' ? 'probe' : 'closed';
+}
+
+function failed(before: Circuit | undefined, now: number, retryAfterSeconds?: number): Circuit {
+  const circuit = before ?? {
+    failures: [],
+    openUntilMs: Number.POSITIVE_INFINITY,
+    openForMs: 0,
+    probeSinceMs: undefined,
+  };
+  const state = stateOf(circuit, now);
+  const wasProbe = circuit.probeSinceMs !== undefined;
+  circuit.probeSinceMs = undefined;
+  circuit.failures = [...circuit.failures.filter((at) => now - at < failureWindowMs), now].slice(
+    -failuresToOpen,
+  );
+  if (retryAfterSeconds !== undefined && retryAfterSeconds > 0) {
+    const until = now + Math.min(retryAfterSeconds * 1000, longestOpenMs);
+    circuit.openUntilMs = state === 'closed' ? until : Math.max(until, circuit.openUntilMs);
+  } else if (state !== 'closed' && (wasProbe || state === 'probe')) {
+    circuit.openForMs = Math.min(Math.max(circuit.openForMs * 2, firstOpenMs), longestOpenMs);
+    circuit.openUntilMs = now + circuit.openForMs;
+  } else if (state === 'closed' && circuit.failures.length >= failuresToOpen) {
+    circuit.openForMs = firstOpenMs;
+    circuit.openUntilMs = now + firstOpenMs;
+  }
+  return circuit;
+}

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest';
+import { createCircuits } from '../../../src/gateway/circuits.ts';
+
+function setUp() {
+  const clock = { ms: 1_000_000 };
+  const circuits = createCircuits(() => clock.ms);
+  const state = (model = 'm') => circuits.state('ns/n', model);
+  return { clock, circuits, state };
+}
+
+test('opens after five failures within 30 s, not after four', () => {
+  const { circuits, state } = setUp();
+  for (let i = 0; i < 4; i++) circuits.answered('ns/n', 'm', 500);
+  expect(state()).toBe('closed');
+  circuits.answered('ns/n', 'm', 429);
+  expect(state()).toBe('open');
+  expect(state('other')).toBe('closed');
+});
+
+test('failures further apart than 30 s do not add up', () => {
+  const { clock, circuits, state } = setUp();
+  for (let i = 0; i < 20; i++) {
+    circuits.answered('ns/n', 'm', 503);
+    clock.ms += 8_000;
+  }
+  expect(state()).toBe('closed');
+});
+
+test('a success in between closes and forgets', () => {
+  const { circuits, state } = setUp();
+  for (let i = 0; i < 4; i++) circuits.answered('ns/n', 'm', 500);
+  circuits.answered('ns/n', 'm', 200);
+  for (let i = 0; i < 4; i++) circuits.answered('ns/n', 'm', 500);
+  expect(state()).toBe('closed');
+});
+
+test('connection failures open the whole node', () => {
+  const { circuits, state } = setUp();
+  for (let i = 0; i < 5; i++) circuits.connectFailed('ns/n', `model-${i}`);
+  expect(state('any')).toBe('open');
+  expect(circuits.state('ns/other', 'any')).toBe('closed');
+});
+
+test('Retry-After opens at once, for its time, at most 300 s', () => {
+  const { clock, circuits, state } = setUp();
+  circuits.answered('ns/n', 'm', 429, 7);
+  expect(state()).toBe('open');
+  clock.ms += 6_999;
+  expect(state()).toBe('open');
+  clock.ms += 1;
+  expect(state()).toBe('probe');
+  circuits.answered('ns/n', 'other', 503, 86_400);
+  clock.ms += 299_999;
+  expect(state('other')).toBe('open');
+  clock.ms += 1;
+  expect(state('other')).toBe('probe');
+});
+
+test('half-open lets one probe through; its success closes', () => {
+  const { clock, circuits, state } = setUp();
+  for (let i = 0; i < 5; i++) circuits.answered('ns/n', 'm', 500);
+  clock.ms += 30_000;
+  expect(state()).toBe('probe');
+  circuits.claim('ns/n', 'm');
+  expect(state()).toBe('open');
+  circuits.answered('ns/n', 'm', 200);
+  expect(state()).toBe('closed');
+  expect(circuits.openCount()).toBe(0);
+});
+
+test('failing probes double the wait: 30, 60, 120, 240, 300, 300 s', () => {
+  const { clock, circuits, state } = setUp();
+  for (let i = 0; i < 5; i++) circuits.answered('ns/n', 'm', 500);
+  for (const seconds of [30, 60, 120, 240, 300, 300]) {
+    clock.ms += seconds * 1000 - 1;
+    expect(state()).toBe('open');
+    clock.ms += 1;
+    expect(state()).toBe('probe');
+    circuits.claim('ns/n', 'm');
+    circuits.answered('ns/n', 'm', 500);
+  }
+});
+
+test('a probe whose caller left is free again at once; one that is lost, after a minute', () => {
+  const { clock, circuits, state } = setUp();
+  for (let i = 0; i < 5; i++) circuits.answered('ns/n', 'm', 500);
+  clock.ms += 30_000;
+  circuits.claim('ns/n', 'm');
+  circuits.abandoned('ns/n', 'm');
+  expect(state()).toBe('probe');
+  circuits.claim('ns/n', 'm');
+  clock.ms += 60_000;
+  expect(state()).toBe('probe');
+});
+
+test('timeouts count as 5xx do; 401 closes nothing; a forgotten node is closed', () => {
+  const { circuits, state } = setUp();
+  for (let i = 0; i < 5; i++) circuits.timedOut('ns/n', 'm');
+  expect(state()).toBe('open');
+  circuits.answered('ns/n', 'm', 401);
+  expect(state()).toBe('open');
+  circuits.forget('ns/n');
+  expect(state()).toBe('closed');
+});
+
+test('failures while open do not prolong it', () => {
+  const { clock, circuits, state } = setUp();
+  for (let i = 0; i < 5; i++) circuits.answered('ns/n', 'm', 500);
+  clock.ms += 29_000;
+  circuits.answered('ns/n', 'm', 500);
+  clock.ms += 1_000;
+  expect(state()).toBe('probe');
+});
