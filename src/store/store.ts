@@ -1,7 +1,7 @@
 import type { ApiKey } from '../resources/api-key.ts';
-import type { MasterKey } from '../resources/master-key.ts';
 import type { NativeFormat } from '../resources/formats.ts';
-import type { ConditionReason } from '../resources/reasons.ts';
+import type { MasterKey } from '../resources/master-key.ts';
+import type { Reason } from '../resources/reasons.ts';
 import type { Secret } from '../resources/secret.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
@@ -17,6 +17,7 @@ export type Kind = keyof ResourceOf;
 /**
  * What changed in the store. `before` is absent when the resource is new, `after` when it is gone. A Secret change
  * says only which one: read it if it matters. `Sealing` means that the identities that open sealed keys changed.
+ * `Credentials` means that those of a node changed while the node itself did not: a Secret, or a sealed key was opened.
  */
 export type Change =
   | {
@@ -29,6 +30,7 @@ export type Change =
       };
     }[Kind]
   | { readonly kind: 'Secret'; readonly namespace: string; readonly name: string }
+  | { readonly kind: 'Credentials'; readonly namespace: string; readonly name: string }
   | { readonly kind: 'Sealing' };
 
 /** A caller key as requests need it: what the hash of a key text leads to. Immutable. */
@@ -44,9 +46,14 @@ export interface KeyEntry {
 
 /** The credentials of a node as they stand: ready for a connection, or why not. `message` never holds a secret. */
 export type Credentials =
-  | { readonly state: 'Resolved'; readonly connection: UpstreamConnection; readonly apiKeySet: boolean; readonly secretResourceVersion: string }
+  | {
+      readonly state: 'Resolved';
+      readonly connection: UpstreamConnection;
+      readonly apiKeySet: boolean;
+      readonly secretResourceVersion: string;
+    }
   | { readonly state: 'Pending' }
-  | { readonly state: 'Refused'; readonly reason: ConditionReason; readonly message: string };
+  | { readonly state: 'Refused'; readonly reason: Reason; readonly message: string };
 
 /** A node as requests need it. Immutable: a change of the node or of its credentials makes a new entry. */
 export interface NodeEntry {
@@ -98,9 +105,14 @@ export interface View {
 
 /** Something that happened to a resource, for people: an Event in a cluster, a log line standalone. */
 export interface ResourceEvent {
-  readonly regarding: { readonly kind: Kind; readonly namespace: string; readonly name: string; readonly uid: string };
+  readonly regarding: {
+    readonly kind: Kind;
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+  };
   readonly type: 'Normal' | 'Warning';
-  readonly reason: ConditionReason;
+  readonly reason: Reason;
   /** What was done, a CamelCase verb: `Synchronize`, `IssueKey`. */
   readonly action: string;
   /** For people, at most 1 kB. Never a credential. */
@@ -114,7 +126,12 @@ export interface Store extends View {
   /** Calls back after each change was made visible. A listener that throws is logged and stays subscribed. */
   subscribe(listener: (change: Change) => void): () => void;
   /** Writes the whole status. The resource's uid guards against an object that was deleted and made anew. */
-  writeStatus<K extends Kind>(kind: K, resource: ResourceOf[K], status: NonNullable<ResourceOf[K]['status']>, signal: AbortSignal): Promise<void>;
+  writeStatus<K extends Kind>(
+    kind: K,
+    resource: ResourceOf[K],
+    status: NonNullable<ResourceOf[K]['status']>,
+    signal: AbortSignal,
+  ): Promise<void>;
   /** The Secret as its source has it now, not as cached. */
   readSecret(namespace: string, name: string, signal: AbortSignal): Promise<Secret | undefined>;
   /** Throws StoreError `AlreadyExists` rather than overwrite. */
@@ -130,14 +147,25 @@ export interface Store extends View {
   recordEvent(event: ResourceEvent): void;
 }
 
-export type StoreErrorReason = 'NotFound' | 'AlreadyExists' | 'Conflict' | 'Forbidden' | 'Invalid' | 'Declared' | 'Unavailable';
+export type StoreErrorReason =
+  | 'NotFound'
+  | 'AlreadyExists'
+  | 'Conflict'
+  | 'Forbidden'
+  | 'Invalid'
+  | 'Declared'
+  | 'Unavailable';
 
 /** A write or fresh read that did not succeed. Branch on `reason`; `message` is safe to show. */
 export class StoreError extends Error {
   readonly reason: StoreErrorReason;
   readonly retryAfterMs: number | undefined;
 
-  constructor(reason: StoreErrorReason, message: string, options?: { retryAfterMs?: number; cause?: unknown }) {
+  constructor(
+    reason: StoreErrorReason,
+    message: string,
+    options?: { retryAfterMs?: number; cause?: unknown },
+  ) {
     super(message, { cause: options?.cause });
     this.name = 'StoreError';
     this.reason = reason;

@@ -1,0 +1,237 @@
+import type { Log } from '../observe/log.ts';
+import type { Secret } from '../resources/secret.ts';
+import { KeyIndex } from './key-index.ts';
+import { ModelIndex } from './model-index.ts';
+import { NodeEntries, type OpenSealed, type WantSecret } from './node-entries.ts';
+import { sealingIdentitiesOf, sealingSecretName } from './sealing.ts';
+import type { Change, Kind, ResourceOf, View } from './store.ts';
+
+type AnyResource = ResourceOf[Kind];
+type Names = Map<string, AnyResource>;
+
+export interface ContentOptions {
+  readonly log: Log;
+  /** Where the Secret with the sealing identities lives: the controller's own namespace. */
+  readonly sealingNamespace: string;
+  readonly openSealed: OpenSealed;
+  /**
+   * Called when the first node names a Secret and when the last one stops to; may call `setSecret` or `removeSecret`
+   * at once. Until one of them is called the credentials of those nodes are `Pending`.
+   */
+  readonly wantSecret?: WantSecret;
+}
+
+/**
+ * The resources in memory, with their indexes: what both stores feed and what requests read. Everything is applied at
+ * once, in the order of the calls, and is visible before listeners hear of it.
+ */
+export class Content implements View {
+  readonly #kinds: { readonly [K in Kind]: Map<string, Names> } = {
+    UpstreamNode: new Map(),
+    APIKey: new Map(),
+    MasterKey: new Map(),
+  };
+  readonly #keys = new KeyIndex();
+  readonly #models = new ModelIndex();
+  readonly #nodes: NodeEntries;
+  readonly #log: Log;
+  readonly #sealingNamespace: string;
+  readonly #listeners = new Set<(change: Change) => void>();
+  readonly #unheard: Change[] = [];
+  #telling = false;
+  #identities: readonly string[] = [];
+  #whenSynced = Promise.withResolvers<void>();
+  #synced = false;
+
+  constructor(options: ContentOptions) {
+    this.#log = options.log;
+    this.#sealingNamespace = options.sealingNamespace;
+    this.#nodes = new NodeEntries({
+      openSealed: options.openSealed,
+      wantSecret: options.wantSecret ?? (() => {}),
+      changed: (before, after) => {
+        this.#models.replace(before, after);
+        const { namespace, name } = after.resource.metadata;
+        this.#tell({ kind: 'Credentials', namespace, name });
+      },
+    });
+  }
+
+  get<K extends Kind>(kind: K, namespace: string, name: string): ResourceOf[K] | undefined {
+    return this.#kinds[kind].get(namespace)?.get(name) as ResourceOf[K] | undefined;
+  }
+
+  *list<K extends Kind>(kind: K, namespace?: string): Iterable<ResourceOf[K]> {
+    const namespaces =
+      namespace === undefined ? this.#kinds[kind].values() : [this.#kinds[kind].get(namespace)];
+    for (const names of namespaces) {
+      if (names !== undefined) yield* names.values() as Iterable<ResourceOf[K]>;
+    }
+  }
+
+  key(hash: string) {
+    return this.#keys.owner(hash);
+  }
+
+  claims(hash: string) {
+    return this.#keys.claims(hash);
+  }
+
+  served(name: string) {
+    return this.#models.served(name);
+  }
+
+  servedNames(): Iterable<string> {
+    return this.#models.names();
+  }
+
+  node(namespace: string, name: string) {
+    return this.#nodes.get(`${namespace}/${name}`);
+  }
+
+  sealingIdentities(): readonly string[] {
+    return this.#identities;
+  }
+
+  get synced(): boolean {
+    return this.#synced;
+  }
+
+  /** Says that the first complete list of every kind is in. */
+  markSynced(): void {
+    this.#synced = true;
+    this.#whenSynced.resolve();
+  }
+
+  /** Settles when `markSynced` was called; rejects with the signal's reason when it aborts first. */
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const aborted = Promise.withResolvers<never>();
+    const abort = () => aborted.reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      await Promise.race([this.#whenSynced.promise, aborted.promise]);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Settles when every sealed credential that can be opened has been. */
+  credentialsSettled(): Promise<void> {
+    return this.#nodes.settled();
+  }
+
+  subscribe(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Takes a resource in place of the one with its kind, namespace and name. Nothing happens if it is the same. */
+  set(resource: AnyResource): void {
+    const { kind } = resource;
+    const { namespace, name } = resource.metadata;
+    const before = this.get(kind, namespace, name);
+    if (before !== undefined && isSame(before, resource)) return;
+    const names = this.#kinds[kind].get(namespace) ?? new Map<string, AnyResource>();
+    names.set(name, resource);
+    this.#kinds[kind].set(namespace, names);
+    if (resource.kind === 'UpstreamNode') {
+      const entries = this.#nodes.set(resource);
+      this.#models.replace(entries.before, entries.after);
+    } else {
+      this.#keys.replace(before?.kind === 'UpstreamNode' ? undefined : before, resource);
+    }
+    this.#tell(changeOf(kind, namespace, name, before, resource));
+  }
+
+  remove(kind: Kind, namespace: string, name: string): void {
+    const names = this.#kinds[kind].get(namespace);
+    const before = names?.get(name);
+    if (names === undefined || before === undefined) return;
+    names.delete(name);
+    if (names.size === 0) this.#kinds[kind].delete(namespace);
+    if (before.kind === 'UpstreamNode')
+      this.#models.replace(this.#nodes.remove(`${namespace}/${name}`), undefined);
+    else this.#keys.replace(before, undefined);
+    this.#tell(changeOf(kind, namespace, name, before, undefined));
+  }
+
+  /** Takes a complete list of one kind: sets what is in it and removes what is not. */
+  replaceAll<K extends Kind>(kind: K, resources: Iterable<ResourceOf[K]>): void {
+    const gone = new Map<string, Set<string>>();
+    for (const [namespace, names] of this.#kinds[kind]) gone.set(namespace, new Set(names.keys()));
+    for (const resource of resources) {
+      gone.get(resource.metadata.namespace)?.delete(resource.metadata.name);
+      this.set(resource);
+    }
+    for (const [namespace, names] of gone) {
+      for (const name of names) this.remove(kind, namespace, name);
+    }
+  }
+
+  /** Takes a Secret. It is kept only while a node names it; the sealing Secret gives its identities. */
+  setSecret(secret: Secret): void {
+    const { namespace, name } = secret.metadata;
+    this.#nodes.setSecret(namespace, name, secret);
+    if (this.#isSealing(namespace, name)) this.setSealingIdentities(sealingIdentitiesOf(secret));
+    this.#tell({ kind: 'Secret', namespace, name });
+  }
+
+  /** Takes that there is no such Secret. */
+  removeSecret(namespace: string, name: string): void {
+    this.#nodes.setSecret(namespace, name, 'Missing');
+    if (this.#isSealing(namespace, name)) this.setSealingIdentities([]);
+    this.#tell({ kind: 'Secret', namespace, name });
+  }
+
+  /** Takes the age identities, the newest first; an empty list says that there are none. */
+  setSealingIdentities(identities: readonly string[]): void {
+    this.#identities = identities;
+    this.#nodes.setIdentities(identities);
+    this.#tell({ kind: 'Sealing' });
+  }
+
+  #isSealing(namespace: string, name: string): boolean {
+    return namespace === this.#sealingNamespace && name === sealingSecretName;
+  }
+
+  /** A listener may change the content; the others then still hear of the changes in their order. */
+  #tell(change: Change): void {
+    this.#unheard.push(change);
+    if (this.#telling) return;
+    this.#telling = true;
+    for (let next = this.#unheard.shift(); next !== undefined; next = this.#unheard.shift()) {
+      for (const listener of this.#listeners) {
+        try {
+          listener(next);
+        } catch (error) {
+          this.#log.error({ err: error, kind: next.kind }, 'A listener failed on a change of the store');
+        }
+      }
+    }
+    this.#telling = false;
+  }
+}
+
+/** Objects of an API server say by their version whether they differ; others are the same only if identical. */
+function isSame(a: AnyResource, b: AnyResource): boolean {
+  if (a === b) return true;
+  const version = a.metadata.resourceVersion;
+  return version !== undefined && version === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid;
+}
+
+function changeOf(
+  kind: Kind,
+  namespace: string,
+  name: string,
+  before: AnyResource | undefined,
+  after: AnyResource | undefined,
+): Change {
+  return {
+    kind,
+    namespace,
+    name,
+    ...(before === undefined ? {} : { before }),
+    ...(after === undefined ? {} : { after }),
+  } as Change;
+}

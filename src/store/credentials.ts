@@ -1,0 +1,151 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Reason } from '../resources/reasons.ts';
+import { type Secret, secretValue } from '../resources/secret.ts';
+import type { UpstreamNode } from '../resources/upstream-node.ts';
+import type { UpstreamConnection } from '../upstream/connection.ts';
+import type { Credentials } from './store.ts';
+
+/** What the store knows of a Secret: itself, that there is none, or nothing yet. */
+export type KnownSecret = Secret | 'Missing' | undefined;
+
+/** What the sealed text of a node turned out to hold. */
+export type Unsealed =
+  | { readonly apiKey: string }
+  | { readonly reason: Reason; readonly message: string }
+  | undefined;
+
+/** Longest credential in characters. Longer ones run into the header limits of model servers. */
+const maxCredentialLength = 8_192;
+
+/** The Secrets that a node names, each once. They are in the node's own namespace. */
+export function namedSecrets(node: UpstreamNode): ReadonlySet<string> {
+  const names = new Set<string>();
+  if (node.spec.apiKeySecretRef !== undefined) names.add(node.spec.apiKeySecretRef.name);
+  for (const { secretRef } of node.spec.headers ?? []) {
+    if (secretRef !== undefined) names.add(secretRef.name);
+  }
+  return names;
+}
+
+/**
+ * Puts a node's connection together from its spec and what is known of its Secrets and its sealed text.
+ *
+ * `previous` keeps its identity when nothing in it changed, because connection pools are kept by it. A node whose
+ * credential is not known is never `Resolved`: a request must not go out without the credential it should carry.
+ */
+export function resolveCredentials(
+  node: UpstreamNode,
+  secretOf: (name: string) => KnownSecret,
+  unsealed: Unsealed,
+  previous: Credentials | undefined,
+): Credentials {
+  const found = apiKeyOf(node, secretOf, unsealed);
+  if (found === 'Pending') return { state: 'Pending' };
+  if (found !== undefined && 'reason' in found) return refused(found);
+  const headers: { name: string; value: string }[] = [];
+  for (const [index, { name, value, secretRef }] of (node.spec.headers ?? []).entries()) {
+    if (secretRef === undefined) {
+      if (value !== undefined) headers.push({ name, value });
+      continue;
+    }
+    const fromSecret = entryOf(secretOf(secretRef.name), secretRef, `spec.headers[${index}].secretRef`);
+    if (fromSecret === 'Pending') return { state: 'Pending' };
+    if ('reason' in fromSecret) return refused(fromSecret);
+    headers.push({ name, value: fromSecret.value });
+  }
+  const connection = connectionOf(node, found?.value, headers);
+  const old = previous?.state === 'Resolved' ? previous : undefined;
+  const resolved: Credentials = {
+    state: 'Resolved',
+    connection:
+      old !== undefined && isDeepStrictEqual(old.connection, connection) ? old.connection : connection,
+    apiKeySet: found !== undefined,
+    secretResourceVersion: versionsOf(node, secretOf),
+  };
+  return old !== undefined && isDeepStrictEqual(old, resolved) ? old : resolved;
+}
+
+type Found = { readonly value: string } | { readonly reason: Reason; readonly message: string } | 'Pending';
+
+function refused({ reason, message }: { reason: Reason; message: string }): Credentials {
+  return { state: 'Refused', reason, message };
+}
+
+function apiKeyOf(
+  node: UpstreamNode,
+  secretOf: (name: string) => KnownSecret,
+  unsealed: Unsealed,
+): Found | undefined {
+  const { apiKeySecretRef, encryptedAPIKey } = node.spec;
+  if (apiKeySecretRef !== undefined) {
+    return entryOf(secretOf(apiKeySecretRef.name), apiKeySecretRef, 'spec.apiKeySecretRef');
+  }
+  if (encryptedAPIKey === undefined) return undefined;
+  if (unsealed === undefined) return 'Pending';
+  if ('reason' in unsealed) return unsealed;
+  return checked(unsealed.apiKey, 'spec.encryptedAPIKey');
+}
+
+function entryOf(secret: KnownSecret, ref: { name: string; key: string }, field: string): Found {
+  if (secret === undefined) return 'Pending';
+  if (secret === 'Missing') {
+    return {
+      reason: 'SecretNotFound',
+      message: `${field} names the Secret "${ref.name}", which does not exist in this namespace; create it.`,
+    };
+  }
+  const value = secretValue(secret, ref.key);
+  if (value === undefined) {
+    return {
+      reason: 'SecretKeyMissing',
+      message: `${field} names the entry "${ref.key}" of the Secret "${ref.name}", which is missing or empty; add it.`,
+    };
+  }
+  return checked(value, field);
+}
+
+/** A line break or control character in a header value would end the header, or fail each request on its own. */
+function checked(value: string, field: string): Found {
+  const text = value.trim();
+  if (text.length > 0 && text.length <= maxCredentialLength && /^[!-~]([ -~]*[!-~])?$/.test(text)) {
+    return { value: text };
+  }
+  const what =
+    text.length > maxCredentialLength
+      ? `is longer than ${maxCredentialLength} characters`
+      : 'is empty or holds a character other than visible ASCII';
+  return { reason: 'CredentialInvalid', message: `The value that ${field} leads to ${what}; replace it.` };
+}
+
+function connectionOf(
+  { spec }: UpstreamNode,
+  credential: string | undefined,
+  headers: UpstreamConnection['headers'],
+): UpstreamConnection {
+  const { caBundle, serverName } = spec.tls ?? {};
+  return {
+    baseURL: spec.baseURL,
+    authentication: spec.authentication,
+    ...(credential === undefined ? {} : { credential }),
+    headers,
+    ...(caBundle === undefined && serverName === undefined
+      ? {}
+      : {
+          tls: {
+            ...(caBundle === undefined ? {} : { caBundle }),
+            ...(serverName === undefined ? {} : { serverName }),
+          },
+        }),
+    timeouts: spec.timeouts,
+  };
+}
+
+/** Versions of the named Secrets, no part of what they hold; a change of any makes another text. */
+function versionsOf(node: UpstreamNode, secretOf: (name: string) => KnownSecret): string {
+  const versions: string[] = [];
+  for (const name of namedSecrets(node)) {
+    const secret = secretOf(name);
+    if (secret !== undefined && secret !== 'Missing') versions.push(secret.metadata.resourceVersion ?? '');
+  }
+  return versions.join(',');
+}
