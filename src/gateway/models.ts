@@ -1,0 +1,129 @@
+import type { Candidate, KeyEntry, ServedModel, View } from '../store/store.ts';
+import { GatewayError } from './errors.ts';
+import { mayUse, takesTraffic } from './route.ts';
+
+/** One entry of `GET /models`: the members of both SDK families side by side (formats: Other endpoints). */
+export interface ListedModel {
+  readonly id: string;
+  readonly object: 'model';
+  readonly type: 'model';
+  /** When the oldest node that serves it was added, in seconds since 1970. */
+  readonly created: number;
+  /** The same, RFC 3339. */
+  readonly created_at: string;
+  readonly owned_by: string;
+  readonly display_name: string;
+}
+
+export interface ModelPage {
+  readonly object: 'list';
+  readonly data: readonly ListedModel[];
+  readonly has_more: boolean;
+  readonly first_id: string | null;
+  readonly last_id: string | null;
+}
+
+const longestPage = 10_000;
+/** Names looked at before other requests get their turn: half a million names take longer than a stream may wait. */
+const namesPerTurn = 2_000;
+
+/**
+ * The models that some enabled node serves and this key may use, by name. `query` may hold `limit` (1 to 10,000;
+ * default all, up to that bound) and `after_id` or `before_id`. Throws GatewayError for a bad query.
+ */
+export async function listModels(
+  view: View,
+  key: KeyEntry,
+  homeNamespace: string,
+  query: Readonly<Record<string, unknown>>,
+): Promise<ModelPage> {
+  const limit = readLimit(query['limit']);
+  const after = readCursor(query, 'after_id');
+  const before = readCursor(query, 'before_id');
+  const names: string[] = [];
+  let looked = 0;
+  for (const name of key.models ?? view.servedNames()) {
+    if (++looked % namesPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (after !== undefined && name <= after) continue;
+    if (before !== undefined && name >= before) continue;
+    if (usable(view.served(name), key, homeNamespace).length > 0) names.push(name);
+  }
+  names.sort();
+  const page = before !== undefined && after === undefined ? names.slice(-limit) : names.slice(0, limit);
+  const data = page.flatMap((name) => {
+    const candidates = usable(view.served(name), key, homeNamespace);
+    return candidates.length > 0 ? [listed(name, candidates)] : [];
+  });
+  return {
+    object: 'list',
+    data,
+    has_more: names.length > page.length,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  };
+}
+
+/** One model. Throws GatewayError: 403 outside the key's allowlist, 403 disabled, 404 unknown or out of the key's sight. */
+export function describeModel(view: View, key: KeyEntry, homeNamespace: string, name: string): ListedModel {
+  if (key.models !== undefined && !key.models.has(name)) throw modelRefused('model_not_allowed', name);
+  const visible = (view.served(name)?.candidates ?? []).filter(({ node }) =>
+    mayUse(key, node, homeNamespace),
+  );
+  if (visible.length === 0) throw modelRefused('model_not_found', name);
+  const candidates = visible.filter(takesTraffic);
+  if (candidates.length === 0) throw modelRefused('model_disabled', name);
+  return listed(name, candidates);
+}
+
+const refusals = {
+  model_not_allowed: 'This API key may not use the model',
+  model_not_found: 'No node serves the model',
+  model_disabled: 'The administrator disabled the model',
+} as const;
+
+/** The error for a model that a key cannot have, with the name that the caller sent, cut to a bearable length. */
+export function modelRefused(code: keyof typeof refusals, model: string): GatewayError {
+  const shown = model.length > 256 ? `${model.slice(0, 256)}…` : model;
+  return new GatewayError(code, `${refusals[code]} '${shown}'.`, { param: 'model' });
+}
+
+function usable(served: ServedModel | undefined, key: KeyEntry, homeNamespace: string): readonly Candidate[] {
+  return (served?.candidates ?? []).filter(
+    (candidate) => takesTraffic(candidate) && mayUse(key, candidate.node, homeNamespace),
+  );
+}
+
+function listed(name: string, candidates: readonly Candidate[]): ListedModel {
+  const times = candidates
+    .map(({ node }) => Date.parse(node.resource.metadata.creationTimestamp ?? ''))
+    .filter(Number.isFinite);
+  const created = times.length > 0 ? Math.floor(Math.min(...times) / 1000) : 0;
+  return {
+    id: name,
+    object: 'model',
+    type: 'model',
+    created,
+    created_at: new Date(created * 1000).toISOString(),
+    owned_by: 'model-gateway',
+    display_name: name,
+  };
+}
+
+function readLimit(value: unknown): number {
+  if (value === undefined) return longestPage;
+  const limit = Number(value);
+  if (typeof value === 'string' && Number.isInteger(limit) && limit >= 1 && limit <= longestPage)
+    return limit;
+  throw new GatewayError('invalid_value', `limit must be a whole number from 1 to ${longestPage}.`, {
+    param: 'limit',
+  });
+}
+
+function readCursor(
+  query: Readonly<Record<string, unknown>>,
+  name: 'after_id' | 'before_id',
+): string | undefined {
+  const value = query[name];
+  if (value === undefined || typeof value === 'string') return value;
+  throw new GatewayError('invalid_value', `${name} must be given once, as a model id.`, { param: name });
+}
