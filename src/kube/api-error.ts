@@ -1,0 +1,68 @@
+/**
+ * A call to the API server that did not succeed.
+ *
+ * `status` is the HTTP status, or 0 when there was no usable answer; `reason` is the server's own word (`NotFound`,
+ * `Conflict`, `Expired` …) or, with status 0, one of ours: `Unreachable`, `Timeout`, `Interrupted`,
+ * `ResponseTooLarge`, `InvalidResponse`, `CredentialsUnavailable`. Branch on these two, never on the message, which
+ * may quote what was sent.
+ */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly reason: string;
+  /** How long the server asked to wait, in milliseconds; undefined when it did not. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    status: number,
+    reason: string,
+    message: string,
+    options: { retryAfterMs?: number | undefined; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ApiError';
+    this.status = status;
+    this.reason = reason;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+interface StatusObject {
+  code?: unknown;
+  reason?: unknown;
+  message?: unknown;
+  details?: { retryAfterSeconds?: unknown; causes?: { reason?: unknown }[] };
+}
+
+/**
+ * Reads a Kubernetes `Status` object, from an error response or an ERROR event of a watch, into an ApiError.
+ *
+ * @param status HTTP status; undefined takes the object's own `code`
+ * @param body the parsed object, or undefined when the answer was not JSON (a proxy's error page)
+ * @param retryAfter the `Retry-After` header, seconds or a date
+ */
+export function statusError(status: number | undefined, body: unknown, retryAfter?: string): ApiError {
+  const object: StatusObject = typeof body === 'object' && body !== null ? body : {};
+  const code = status ?? (typeof object.code === 'number' ? object.code : 500);
+  const causes = Array.isArray(object.details?.causes) ? object.details.causes : [];
+  // A version from the future (a restored etcd backup) comes as a 504 like any other; only the cause tells it apart.
+  const tooLarge = causes.some((cause) => cause?.reason === 'ResourceVersionTooLarge');
+  const named = typeof object.reason === 'string' && object.reason !== '' ? object.reason : `HTTP${code}`;
+  const message =
+    typeof object.message === 'string' && object.message !== ''
+      ? object.message
+      : `the API server answered ${code}`;
+  return new ApiError(code, tooLarge ? 'ResourceVersionTooLarge' : named, message, {
+    retryAfterMs: retryAfterMs(retryAfter) ?? secondsToMs(object.details?.retryAfterSeconds),
+  });
+}
+
+function retryAfterMs(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d+$/.test(header.trim())) return Number(header) * 1000;
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+function secondsToMs(seconds: unknown): number | undefined {
+  return typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined;
+}

@@ -1,0 +1,233 @@
+import { ApiError } from './api-error.ts';
+import { type Clock, pause, systemClock } from './clock.ts';
+import { shareConnections } from './connections.ts';
+import { type Credentials, followCredentials } from './credentials.ts';
+import { limitInFlight } from './in-flight.ts';
+import { type KubeconfigSource, loadKubeconfig } from './kubeconfig.ts';
+import { readError, readStream, readText, toApiError } from './response.ts';
+
+const IN_FLIGHT = 10;
+const TIMEOUT_MS = 10_000;
+const STREAM_OPEN_MS = 30_000;
+const RETRIES = 3;
+const RESPONSE_BYTES = 64 * 1024 * 1024;
+const REFUSED_BYTES = 64 * 1024;
+
+type Query = Record<string, string | number | boolean | undefined>;
+
+export interface ApiRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path as `resourcePath` builds it. */
+  path: string;
+  query?: Query | undefined;
+  /** Sent as JSON. */
+  body?: unknown;
+  contentType?: string | undefined;
+  accept?: string | undefined;
+  signal?: AbortSignal | undefined;
+  /** Limit of the whole call in milliseconds: waiting for a place, credentials, retries, body. Default 10,000. */
+  timeoutMs?: number | undefined;
+  /** Do not wait for one of the ten places in flight: for lease renewals, which must not queue behind slow lists. */
+  urgent?: boolean | undefined;
+}
+
+export interface ApiStream {
+  path: string;
+  query?: Query | undefined;
+  accept?: string | undefined;
+  signal: AbortSignal;
+}
+
+export interface KubeClient {
+  /**
+   * One call; resolves to the parsed JSON of a 2xx answer. 429 is retried after `Retry-After`, 503 too where repeating
+   * is harmless, while the time limit allows.
+   *
+   * @throws ApiError for any other answer or none; the signal's reason when `signal` aborted
+   */
+  request(request: ApiRequest): Promise<unknown>;
+  /**
+   * A long answer as it comes, for watches; not counted against the calls in flight. Only the headers have a time
+   * limit (30 s): the reader watches for silence.
+   *
+   * @throws ApiError like `request`, from the call or while reading
+   */
+  stream(stream: ApiStream): Promise<AsyncIterable<Uint8Array>>;
+  /** The namespace of the kubeconfig context, or of the pod; `default` when it has none. */
+  namespace(): string;
+  /** Cuts every connection. */
+  close(): void;
+}
+
+export interface ConnectOptions extends KubeconfigSource {
+  userAgent: string;
+  /** Calls in flight at once, watches not counted. Default 10. */
+  inFlight?: number | undefined;
+  /** Limit of an answer's body, in bytes. Default 64 MiB. */
+  responseBytes?: number | undefined;
+  /** Called once per HTTP answer, for rest_client_requests_total; `code` is `<error>` when there was none. */
+  onResponse?: ((response: { code: string; method: string; host: string }) => void) | undefined;
+  clock?: Clock | undefined;
+}
+
+/**
+ * Connects to the cluster that the kubeconfig, or the pod's service account, names. Nothing is sent before the first
+ * request. Tokens, certificates and CA files are read again as they rotate; credential plugins run when needed.
+ *
+ * @throws Error when there is no usable configuration, saying what to do
+ */
+export function connectKube(options: ConnectOptions): KubeClient {
+  const clock = options.clock ?? systemClock;
+  const credentials = followCredentials(() => loadKubeconfig(options), clock.monotonicMs);
+  const connections = shareConnections();
+  const inPlace = limitInFlight(options.inFlight ?? IN_FLIGHT);
+  const responseBytes = options.responseBytes ?? RESPONSE_BYTES;
+
+  async function send(call: ApiRequest, used: Credentials, signal: AbortSignal) {
+    const { method, body } = call;
+    const { origin, host, pathname } = used.server;
+    const headers: Record<string, string> = {
+      ...used.headers,
+      'user-agent': options.userAgent,
+      accept: call.accept ?? 'application/json',
+    };
+    if (body !== undefined) headers['content-type'] = call.contentType ?? 'application/json';
+    const path = pathname.replace(/\/$/, '') + call.path + queryText(call.query);
+    let code = '<error>';
+    try {
+      const dispatcher = connections.use(used.tls);
+      const text = body === undefined ? null : JSON.stringify(body);
+      const response = await dispatcher.request({ origin, path, method, headers, body: text, signal });
+      code = String(response.statusCode);
+      return response;
+    } finally {
+      options.onResponse?.({ code, method, host });
+    }
+  }
+
+  /** Sends with the credentials of the moment, and once more with newer ones after a 401. */
+  async function sendAuthenticated(call: ApiRequest, signal: AbortSignal) {
+    const used = await unlessAborted(signal, credentials.get());
+    const response = await send(call, used, signal);
+    if (response.statusCode !== 401) return response;
+    const newer = await unlessAborted(signal, credentials.renew(used));
+    if (newer === undefined) return response;
+    await response.body.dump({ limit: REFUSED_BYTES });
+    return send(call, newer, signal);
+  }
+
+  async function attempt(call: ApiRequest, signal: AbortSignal): Promise<unknown> {
+    const response = await sendAuthenticated(call, signal);
+    if (response.statusCode >= 300) throw await readError(response);
+    const text = await readText(response.body, responseBytes);
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      throw new ApiError(0, 'InvalidResponse', `the API server answered ${call.path} with broken JSON`, {
+        cause,
+      });
+    }
+  }
+
+  async function attemptUntil(call: ApiRequest, deadline: number, signal: AbortSignal): Promise<unknown> {
+    for (let retries = 0; ; retries += 1) {
+      try {
+        return await attempt(call, signal);
+      } catch (error) {
+        const waitMs = retries < RETRIES ? retryDelay(call, error) : undefined;
+        if (waitMs === undefined || clock.monotonicMs() + waitMs >= deadline) throw error;
+        await pause(clock, waitMs, signal);
+      }
+    }
+  }
+
+  return {
+    async request(call) {
+      const timeoutMs = call.timeoutMs ?? TIMEOUT_MS;
+      const timeout = AbortSignal.timeout(timeoutMs);
+      const signal = call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout]);
+      const deadline = clock.monotonicMs() + timeoutMs;
+      try {
+        const run = () => attemptUntil(call, deadline, signal);
+        return await (call.urgent === true ? run() : inPlace(signal, run));
+      } catch (error) {
+        call.signal?.throwIfAborted();
+        if (timeout.aborted) throw timedOut(call, timeoutMs);
+        throw toApiError(error, call.path);
+      }
+    },
+
+    async stream(call) {
+      const opening = new AbortController();
+      const cancel = clock.after(STREAM_OPEN_MS, () => opening.abort());
+      const signal = AbortSignal.any([call.signal, opening.signal]);
+      const get: ApiRequest = { ...call, method: 'GET' };
+      try {
+        const response = await sendAuthenticated(get, signal);
+        if (response.statusCode >= 300) throw await readError(response);
+        return readStream(response.body, call.path, call.signal);
+      } catch (error) {
+        call.signal.throwIfAborted();
+        if (opening.signal.aborted) throw timedOut(get, STREAM_OPEN_MS);
+        throw toApiError(error, call.path);
+      } finally {
+        cancel();
+      }
+    },
+
+    namespace: credentials.namespace,
+    close: connections.close,
+  };
+}
+
+function queryText(query: Query = {}): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  return search.size === 0 ? '' : `?${search}`;
+}
+
+/** How long to wait before asking again; undefined when asking again is wrong or useless. */
+function retryDelay(call: ApiRequest, error: unknown): number | undefined {
+  if (!(error instanceof ApiError)) {
+    // A kept connection that the server closed just now. Only reading is repeated: a write may have been carried out.
+    return call.method === 'GET' && closedUnderUs(error) ? 0 : undefined;
+  }
+  // 429 is said before the server does anything; 503 may come from a proxy after it.
+  const harmless = error.status === 429 || (error.status === 503 && call.method !== 'POST');
+  return harmless ? error.retryAfterMs : undefined;
+}
+
+function closedUnderUs(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+}
+
+function timedOut(call: ApiRequest, timeoutMs: number): ApiError {
+  return new ApiError(
+    0,
+    'Timeout',
+    `the API server gave no answer to ${call.method} ${call.path} in ${timeoutMs} ms`,
+  );
+}
+
+/** Credentials are shared by all requests, so the one that gives up leaves them to the others. */
+async function unlessAborted<T>(signal: AbortSignal, wait: Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  let giveUp = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    giveUp = () => reject(signal.reason);
+    signal.addEventListener('abort', giveUp, { once: true });
+  });
+  try {
+    return await Promise.race([wait, aborted]);
+  } catch (cause) {
+    if (signal.aborted || cause instanceof ApiError) throw cause;
+    // A plugin's own text may hold what must not be logged: it stays in `cause`.
+    const reason = 'CredentialsUnavailable';
+    throw new ApiError(0, reason, 'the configured credentials cannot be read: run kubectl to see why', {
+      cause,
+    });
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}

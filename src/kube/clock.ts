@@ -1,0 +1,32 @@
+/** Time as this folder needs it, so that tests need not wait. */
+export interface Clock {
+  /** Milliseconds that only ever grow; comparable with nothing but each other. */
+  monotonicMs(): number;
+  /** The wall clock, for text that other machines read. */
+  wall(): Date;
+  /** Runs `run` once after `ms` milliseconds; the returned function cancels it. */
+  after(ms: number, run: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  monotonicMs: () => performance.now(),
+  wall: () => new Date(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Waits `ms` milliseconds or until `signal` aborts, whichever is first; never rejects. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      cancel();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(ms, done);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
+import { KubeConfig } from '@kubernetes/client-node';
+
+export interface KubeconfigSource {
+  /** Path of a kubeconfig file. Absent: `$KUBECONFIG`, `~/.kube/config`, then the pod's service account. */
+  kubeconfig?: string | undefined;
+  /** Name of the context to use; absent means the file's current one. */
+  context?: string | undefined;
+  /** Prefix of the service account's folder; when given, only the pod's service account is used. */
+  serviceAccountRoot?: string | undefined;
+}
+
+type TlsOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
+
+/**
+ * client-node's KubeConfig, except that it hands out its TLS options instead of building a new undici Agent for every
+ * request (20 requests made 20 TLS handshakes).
+ */
+export class SharedKubeConfig extends KubeConfig {
+  #tls: TlsOptions = { type: 'none' };
+
+  override createDispatcherOptions(...args: Parameters<KubeConfig['createDispatcherOptions']>): TlsOptions {
+    this.#tls = super.createDispatcherOptions(...args);
+    return { type: 'none' };
+  }
+
+  /** The TLS options that the last `applySecurityAuthentication` found. */
+  get tlsOptions(): TlsOptions {
+    return this.#tls;
+  }
+
+  /** Whether getting a credential can start a program or ask an identity provider, so not to be done lightly. */
+  get usesPlugin(): boolean {
+    const user = this.getCurrentUser();
+    const provider: unknown = user?.authProvider?.name;
+    return Boolean(user?.exec) || (typeof provider === 'string' && provider !== 'tokenFile');
+  }
+}
+
+/**
+ * Loads the configuration of one cluster and user, reading every file anew.
+ *
+ * @throws Error naming the file or context and what to do about it
+ */
+export function loadKubeconfig(source: KubeconfigSource): SharedKubeConfig {
+  const config = new SharedKubeConfig();
+  let folder: string | undefined;
+  if (source.serviceAccountRoot !== undefined) {
+    config.loadFromCluster(source.serviceAccountRoot);
+  } else if (source.kubeconfig !== undefined) {
+    loadFile(config, source.kubeconfig);
+    folder = dirname(source.kubeconfig);
+  } else {
+    config.loadFromDefault();
+    if (config.getCurrentContext() === 'loaded-context') {
+      throw new Error(
+        'no cluster configuration found: set KUBECONFIG, create ~/.kube/config, or run in a pod with a service account',
+      );
+    }
+    const first = process.env['KUBECONFIG']?.split(':')[0];
+    if (first) folder = dirname(first);
+  }
+  if (source.context !== undefined) selectContext(config, source.context);
+  if (!config.getCurrentCluster()) {
+    throw new Error(
+      `kubeconfig context ${JSON.stringify(config.getCurrentContext() ?? '')} names no known cluster: ` +
+        'set current-context, or choose another context',
+    );
+  }
+  prepareExecPlugin(config, folder);
+  return config;
+}
+
+function loadFile(config: KubeConfig, path: string) {
+  try {
+    readFileSync(path);
+  } catch (error) {
+    throw new Error(`kubeconfig ${path} cannot be read: give the path of a readable file`, { cause: error });
+  }
+  try {
+    config.loadFromFile(path);
+  } catch {
+    // The parser's own message quotes the line, which may hold a token.
+    throw new Error(`kubeconfig ${path} is not valid: write it anew with the tool that made it`);
+  }
+}
+
+function selectContext(config: KubeConfig, context: string) {
+  const names = config.getContexts().map((known) => known.name);
+  if (!names.includes(context)) {
+    throw new Error(
+      `kubeconfig has no context ${JSON.stringify(context)}: it has ${names.join(', ') || 'none'}`,
+    );
+  }
+  config.setCurrentContext(context);
+}
+
+/** What kubectl does for credential plugins and client-node does not: the cluster's description, relative commands. */
+function prepareExecPlugin(config: KubeConfig, folder: string | undefined) {
+  const exec: unknown = config.getCurrentUser()?.exec;
+  if (typeof exec !== 'object' || exec === null) return;
+  const plugin: { apiVersion?: string; command?: string; env?: unknown; provideClusterInfo?: boolean } = exec;
+  const { command } = plugin;
+  if (command?.includes('/') && !isAbsolute(command) && folder !== undefined)
+    plugin.command = join(folder, command);
+  const cluster = config.getCurrentCluster();
+  const info = {
+    apiVersion: plugin.apiVersion ?? 'client.authentication.k8s.io/v1',
+    kind: 'ExecCredential',
+    spec: {
+      interactive: false,
+      ...(plugin.provideClusterInfo === true && cluster !== null
+        ? {
+            cluster: {
+              server: cluster.server,
+              'certificate-authority-data': cluster.caData,
+              'tls-server-name': cluster.tlsServerName,
+              'insecure-skip-tls-verify': cluster.skipTLSVerify,
+            },
+          }
+        : {}),
+    },
+  };
+  const env = Array.isArray(plugin.env) ? plugin.env : [];
+  plugin.env = [...env, { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }];
+}

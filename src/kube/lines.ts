@@ -1,0 +1,40 @@
+import { ApiError } from './api-error.ts';
+
+/**
+ * Splits a stream of bytes into lines at `\n` alone: `node:readline` splits at U+2028 and U+2029 too, which JSON may
+ * hold unescaped. What follows the last `\n` is half a line of a broken stream and is dropped, as are empty lines.
+ *
+ * @param maxLength limit of one line, in UTF-16 units
+ * @throws ApiError `ResponseTooLarge` for a longer line, and whatever the stream throws
+ */
+export async function* splitLines(
+  chunks: AsyncIterable<Uint8Array>,
+  maxLength: number,
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  // Pieces of the line so far: adding to one string would copy a long line once per chunk.
+  let pieces: string[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    const text = decoder.decode(chunk, { stream: true });
+    let start = 0;
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+      const line = pieces.join('') + text.slice(start, end);
+      pieces = [];
+      length = 0;
+      start = end + 1;
+      if (line !== '') yield line;
+    }
+    if (start < text.length) {
+      pieces.push(text.slice(start));
+      length += text.length - start;
+    }
+    if (length > maxLength) {
+      throw new ApiError(
+        0,
+        'ResponseTooLarge',
+        `the API server sent a line of more than ${maxLength} characters`,
+      );
+    }
+  }
+}

@@ -1,0 +1,213 @@
+import { ApiError } from './api-error.ts';
+import { doublingBackoff } from './backoff.ts';
+import type { KubeClient } from './client.ts';
+import { type Clock, pause, systemClock } from './clock.ts';
+import { listPages } from './list.ts';
+import { type WatchEvent, watchEvents } from './watch.ts';
+
+export interface ReflectSink {
+  /** The complete content, at the start and after the server forgot the version: what is not in it is gone. */
+  replace(objects: unknown[]): void;
+  set(object: unknown): void;
+  /** Gets the last state of the deleted object. */
+  remove(object: unknown): void;
+}
+
+/** Why a watch had to begin anew; a closed set, fit for a metric label. */
+export type RestartReason =
+  | 'closed'
+  | 'error'
+  | 'expired'
+  | 'forbidden'
+  | 'missing'
+  | 'silence'
+  | 'unauthorized';
+
+export interface ReflectOptions {
+  client: KubeClient;
+  /** Path of a list, as `resourcePath` builds it. */
+  path: string;
+  query?: { labelSelector?: string | undefined; fieldSelector?: string | undefined } | undefined;
+  /** Ask for name, labels and other metadata only (PartialObjectMetadata): Secrets' data then never comes here. */
+  metadataOnly?: boolean | undefined;
+  sink: ReflectSink;
+  /** Called on each object as it arrives, to keep only what is used; `managedFields` are gone already. */
+  slim?: ((object: unknown) => unknown) | undefined;
+  signal: AbortSignal;
+  clock?: Clock | undefined;
+  /** Numbers in [0, 1). */
+  random?: (() => number) | undefined;
+  /** The watch ended and begins anew in `waitMs`; 401 and 403 are said here each time, and tried again for ever. */
+  onRestart?: ((reason: RestartReason, error: unknown, waitMs: number) => void) | undefined;
+  /** A complete list begins although there was one before. */
+  onRelist?: (() => void) | undefined;
+  /** A sign of life: an event, a bookmark or a complete list. */
+  onEvent?: (() => void) | undefined;
+  /** The sink or `slim` threw; the stream goes on with the next object. */
+  onSinkError?: ((error: unknown) => void) | undefined;
+}
+
+const LIVED_MS = 60_000;
+const METADATA_ONLY = {
+  list: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1',
+  watch: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+};
+
+/**
+ * Keeps `sink` equal to a list of resources in the API server until `signal` aborts; then it resolves. It never
+ * rejects: every fault is waited out, with the content as it was.
+ *
+ * It begins with one streaming request (KEP-3157), or pages and a watch where the server refuses that (400, 422).
+ * After an interruption it goes on from the last version seen; when the server has forgotten that one (410), it takes a
+ * new complete list, and the sink keeps the old content until that is there.
+ */
+export async function reflect(options: ReflectOptions): Promise<void> {
+  const { client, path, sink, signal, clock = systemClock, random = Math.random } = options;
+  const backoff = doublingBackoff(random);
+  const accept = options.metadataOnly === true ? METADATA_ONLY : { list: undefined, watch: undefined };
+  let version: string | undefined;
+  let filled = false;
+  let streams = true;
+
+  function guard(deliver: () => void) {
+    try {
+      deliver();
+    } catch (error) {
+      options.onSinkError?.(error);
+    }
+  }
+
+  function slim(object: unknown): unknown {
+    dropManagedFields(object);
+    try {
+      return options.slim === undefined ? object : options.slim(object);
+    } catch (error) {
+      options.onSinkError?.(error);
+      return object;
+    }
+  }
+
+  function fill(objects: unknown[], resourceVersion: string) {
+    guard(() => sink.replace(objects));
+    version = resourceVersion;
+    filled = true;
+    heard();
+  }
+
+  function heard() {
+    backoff.reset();
+    options.onEvent?.();
+  }
+
+  function watch(query: Record<string, string>): AsyncGenerator<WatchEvent> {
+    const timeoutSeconds = 300 + Math.floor(random() * 301);
+    const all = { ...options.query, ...query, timeoutSeconds };
+    return watchEvents(client, { path, query: all, accept: accept.watch, signal }, clock);
+  }
+
+  function deliver(event: WatchEvent) {
+    if (event.type === 'DELETED') guard(() => sink.remove(slim(event.object)));
+    else if (event.type !== 'BOOKMARK') guard(() => sink.set(slim(event.object)));
+    version = event.resourceVersion ?? version;
+    heard();
+  }
+
+  /** A complete content and then its changes, in one request. */
+  async function streamAll() {
+    let initial: Map<string, unknown> | undefined = new Map();
+    const query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
+    for await (const event of watch(query)) {
+      if (initial === undefined) {
+        deliver(event);
+      } else if (event.endsInitial && event.resourceVersion !== undefined) {
+        fill([...initial.values()], event.resourceVersion);
+        initial = undefined;
+      } else if (event.type === 'DELETED') {
+        initial.delete(identity(event.object, initial.size));
+      } else if (event.type !== 'BOOKMARK') {
+        initial.set(identity(event.object, initial.size), slim(event.object));
+      }
+    }
+    // Ended in order, yet without the mark: a server that ignores `sendInitialEvents` would never give one.
+    if (initial !== undefined) streams = false;
+  }
+
+  async function listAll() {
+    const objects: unknown[] = [];
+    let resourceVersion = '';
+    for await (const page of listPages(client, { path, query: options.query, accept: accept.list, signal })) {
+      for (const object of page.items) objects.push(slim(object));
+      resourceVersion = page.resourceVersion;
+    }
+    fill(objects, resourceVersion);
+  }
+
+  async function follow() {
+    if (version === undefined) {
+      if (filled) options.onRelist?.();
+      if (streams) {
+        try {
+          return await streamAll();
+        } catch (error) {
+          if (version !== undefined || !refusesStreaming(error)) throw error;
+        }
+      }
+      // Whatever made the server refuse may be over next time (an upgrade, a feature switched on).
+      streams = true;
+      await listAll();
+    }
+    for await (const event of watch({ resourceVersion: version ?? '' })) deliver(event);
+  }
+
+  while (!signal.aborted) {
+    const began = clock.monotonicMs();
+    let fault: unknown;
+    try {
+      await follow();
+    } catch (error) {
+      fault = error;
+    }
+    if (signal.aborted) return;
+    const reason = restartReason(fault);
+    if (reason === 'expired') version = undefined;
+    // A quiet server without bookmarks ends a good watch without an event.
+    if (reason === 'closed' && clock.monotonicMs() - began > LIVED_MS) backoff.reset();
+    const waitMs = backoff.next(fault instanceof ApiError ? fault.retryAfterMs : undefined);
+    options.onRestart?.(reason, fault, waitMs);
+    await pause(clock, waitMs, signal);
+  }
+}
+
+function refusesStreaming(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 422 || error.status === 400);
+}
+
+function restartReason(fault: unknown): RestartReason {
+  if (fault === undefined) return 'closed';
+  if (!(fault instanceof ApiError)) return 'error';
+  const { status, reason } = fault;
+  if (status === 410 || reason === 'Expired' || reason === 'Gone' || reason === 'ResourceVersionTooLarge') {
+    return 'expired';
+  }
+  if (reason === 'Silent') return 'silence';
+  if (status === 401) return 'unauthorized';
+  if (status === 403) return 'forbidden';
+  return status === 404 ? 'missing' : 'error';
+}
+
+interface Meta {
+  metadata?: { namespace?: unknown; name?: unknown; managedFields?: unknown };
+}
+
+function identity(object: unknown, fallback: number): string {
+  const metadata = (object as Meta | null)?.metadata;
+  return typeof metadata?.name === 'string'
+    ? `${String(metadata.namespace ?? '')}/${metadata.name}`
+    : `#${fallback}`;
+}
+
+/** Half of an object's size in memory, and of no use to a reader. */
+function dropManagedFields(object: unknown) {
+  const metadata = (object as Meta | null)?.metadata;
+  if (typeof metadata === 'object' && metadata !== null) delete metadata.managedFields;
+}
