@@ -5,13 +5,13 @@ export function connectError(cause: unknown, connected: boolean): UpstreamError 
   if (cause instanceof UpstreamError) return cause;
   const codes = errorCodes(cause);
   const detail = codes[0];
-  if (connected) return new UpstreamError('tls', false, detail, cause);
-  if (syscall(cause) === 'getaddrinfo') return new UpstreamError('dns', false, detail, cause);
+  if (connected) return new UpstreamError('tls', false, detail);
+  if (syscall(cause) === 'getaddrinfo') return new UpstreamError('dns', false, detail);
   // Of several addresses one refused and another was silent: the refusal says more.
   if (codes.includes('ETIMEDOUT') && !codes.includes('ECONNREFUSED')) {
-    return new UpstreamError('connect_timeout', false, undefined, cause);
+    return new UpstreamError('connect_timeout', false);
   }
-  return new UpstreamError('connect_refused', false, detail, cause);
+  return new UpstreamError('connect_refused', false, detail);
 }
 
 function errorCodes(cause: unknown): string[] {

@@ -63,9 +63,9 @@ export function connector(
     try {
       if (openTLS === undefined) socket = netConnect({ ...network, highWaterMark: 65_536 } as typeof network);
       else [socket, trust] = openTLS();
-    } catch (cause) {
+    } catch {
       // A CA bundle that OpenSSL cannot read is found out here.
-      const error = new UpstreamError('tls', false, 'the CA bundle cannot be used', cause);
+      const error = new UpstreamError('tls', false, 'the CA bundle cannot be used');
       queueMicrotask(() => done(error));
       return undefined;
     }

@@ -35,9 +35,12 @@ export class UpstreamError extends Error {
   /** Whether the response head had arrived. */
   readonly answered: boolean;
 
-  /** `detail` comes from a fixed vocabulary (an OpenSSL or errno code), never from the upstream. */
-  constructor(code: UpstreamErrorCode, answered: boolean, detail?: string, cause?: unknown) {
-    super(detail === undefined ? messages[code] : `${messages[code]} (${detail})`, { cause });
+  /**
+   * `detail` comes from a fixed vocabulary (an OpenSSL or errno code), never from the upstream. The first error
+   * is not kept as `cause`: undici's hold what the upstream wrote, Node's the address, and loggers print causes.
+   */
+  constructor(code: UpstreamErrorCode, answered: boolean, detail?: string) {
+    super(detail === undefined ? messages[code] : `${messages[code]} (${detail})`);
     this.name = 'UpstreamError';
     this.code = code;
     this.answered = answered;

@@ -9,22 +9,21 @@ export function isClosedByPeer(cause: Error): boolean {
 /** What a failed exchange means. `answered`: the response head had arrived. */
 export function exchangeError(cause: Error, answered: boolean): UpstreamError {
   if (cause instanceof UpstreamError) return cause;
-  if (cause instanceof errors.HeadersTimeoutError) {
-    return new UpstreamError('first_byte_timeout', answered, undefined, cause);
-  }
-  if (cause instanceof errors.BodyTimeoutError)
-    return new UpstreamError('idle_timeout', answered, undefined, cause);
-  if (cause instanceof errors.HeadersOverflowError)
-    return new UpstreamError('too_large', answered, undefined, cause);
+  if (cause instanceof errors.HeadersTimeoutError) return new UpstreamError('first_byte_timeout', answered);
+  if (cause instanceof errors.BodyTimeoutError) return new UpstreamError('idle_timeout', answered);
+  if (cause instanceof errors.HeadersOverflowError) return new UpstreamError('too_large', answered);
   if (cause instanceof errors.InvalidArgumentError) {
-    return new UpstreamError('protocol', answered, 'a request header or the path cannot be sent', cause);
+    return new UpstreamError('protocol', answered, 'a request header or the path cannot be sent');
   }
-  const code = codeOf(cause);
-  // The body ended before its announced length, or in the middle of a chunk.
-  const cutShort =
-    cause instanceof errors.ResponseContentLengthMismatchError || code === 'HPE_INVALID_EOF_STATE';
-  if (!cutShort && code?.startsWith('HPE_')) return new UpstreamError('protocol', answered, code, cause);
-  return new UpstreamError('reset', answered, undefined, cause);
+  return new UpstreamError(breaksProtocol(cause, answered) ? 'protocol' : 'reset', answered);
+}
+
+function breaksProtocol(cause: Error, answered: boolean): boolean {
+  // undici meant to give these a code, but it is always undefined. The parser stops at the byte that is
+  // wrong; with none left the connection ended in the middle of a chunk.
+  if (cause instanceof errors.HTTPParserError) return cause.data !== '';
+  // After the head: the body ended before its announced length. Before it: two lengths in one head.
+  return cause instanceof errors.ResponseContentLengthMismatchError && !answered;
 }
 
 function codeOf(cause: Error): string | undefined {

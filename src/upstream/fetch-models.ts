@@ -1,0 +1,80 @@
+import type { UpstreamConnection } from './connection.ts';
+import { UpstreamError } from './error.ts';
+import type { UpstreamHeaders } from './headers.ts';
+import type { Pool } from './pool.ts';
+import { send } from './send.ts';
+
+/** One answer to `GET /models`. */
+export interface ModelsAnswer {
+  readonly status: number;
+  readonly headers: UpstreamHeaders;
+  readonly body: Buffer;
+  /** False when reading stopped at `maxBytes`; the body then holds what fitted. */
+  readonly complete: boolean;
+}
+
+/**
+ * `GET {baseURL}/models`, at most `maxBytes` of its body, at most `timeoutMs` in all. Resolves with an
+ * UpstreamError when no answer came. `keep` false: the body is read (so that the connection can be used
+ * again) but thrown away, and its breaking off does not matter. Rejects only with the signal's reason.
+ */
+export function fetchModels(
+  pool: Pool,
+  connection: UpstreamConnection,
+  limits: { readonly maxBytes: number; readonly timeoutMs: number; readonly keep: boolean },
+  signal: AbortSignal,
+  query?: string,
+): Promise<ModelsAnswer | UpstreamError> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    let answer: { status: number; headers: UpstreamHeaders } | undefined;
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let keep = limits.keep;
+    const settle = (outcome: ModelsAnswer | UpstreamError) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      exchange.abort();
+      resolve(outcome);
+    };
+    const finish = (complete: boolean, error: UpstreamError | undefined) => {
+      if (answer !== undefined && (error === undefined || !keep)) {
+        settle({ ...answer, body: Buffer.concat(chunks), complete });
+      } else settle(error ?? new UpstreamError('protocol', false));
+    };
+    const onAbort = () => {
+      clearTimeout(timer);
+      exchange.abort();
+      reject(signal.reason);
+    };
+    const exchange = send(
+      pool,
+      connection,
+      {
+        method: 'GET',
+        path: '/models',
+        headers: ['accept', 'application/json'],
+        ...(query === undefined ? {} : { query }),
+      },
+      {
+        onResponse(status, headers) {
+          answer = { status, headers };
+          // Of a refusal the status is all that counts.
+          if (status < 200 || status > 299) keep = false;
+        },
+        onData(chunk) {
+          bytes += chunk.length;
+          if (bytes > limits.maxBytes) finish(false, undefined);
+          else if (keep) chunks.push(chunk);
+        },
+        onEnd: () => finish(true, undefined),
+        onError: (error) => finish(false, error),
+      },
+    );
+    const timer = setTimeout(
+      () => finish(false, new UpstreamError('total_timeout', answer !== undefined)),
+      limits.timeoutMs,
+    );
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

@@ -1,0 +1,121 @@
+import type { UpstreamConnection } from './connection.ts';
+import { UpstreamError } from './error.ts';
+import { fetchModels, type ModelsAnswer } from './fetch-models.ts';
+import { readModelNames } from './model-names.ts';
+import type { Pool } from './pool.ts';
+import { retryAfterSeconds } from './retry-after.ts';
+
+/** How an attempt to list a node's models ended. Messages are safe to show. */
+export type ListOutcome =
+  | {
+      readonly kind: 'models';
+      readonly names: string[];
+      /** Entries left out because no such name can be used. */
+      readonly skipped: number;
+      /** More than `maxModels` were listed, or more pages than are read; the rest is left out. */
+      readonly truncated: boolean;
+    }
+  | StatusOutcome
+  /** An answer of status 2xx that is no model list. */
+  | { readonly kind: 'invalid'; readonly message: string }
+  | { readonly kind: 'failed'; readonly error: UpstreamError };
+
+interface StatusOutcome {
+  readonly kind: 'status';
+  readonly status: number;
+  readonly retryAfterSeconds?: number;
+}
+
+/** Pages of a listing that are read; Anthropic gives up to 1,000 models in each but the first. */
+const maxPages = 20;
+/** What a health check reads of the body, so that its connection can serve again. */
+const maxHealthBytes = 1024 * 1024;
+
+/**
+ * Lists a node's models by `GET {baseURL}/models`, following `has_more`. `maxBytes` and `timeoutMs` hold for
+ * all pages together. A status other than 2xx, redirects included, is the outcome `status`. Rejects only with
+ * the signal's reason. `now` gives ms since the epoch, for a `Retry-After` that is a date.
+ */
+export async function listModels(
+  pool: Pool,
+  connection: UpstreamConnection,
+  limits: { readonly maxBytes: number; readonly maxModels: number; readonly timeoutMs: number },
+  signal: AbortSignal,
+  now: () => number = Date.now,
+): Promise<ListOutcome> {
+  const deadline = performance.now() + limits.timeoutMs;
+  const names = new Set<string>();
+  let bytes = 0;
+  let skipped = 0;
+  let after: string | undefined;
+  for (let page = 0; page < maxPages; page += 1) {
+    const answer = await fetchModels(
+      pool,
+      connection,
+      {
+        maxBytes: limits.maxBytes - bytes,
+        timeoutMs: Math.max(1, deadline - performance.now()),
+        keep: true,
+      },
+      signal,
+      after === undefined ? undefined : `limit=1000&after_id=${encodeURIComponent(after)}`,
+    );
+    if (answer instanceof UpstreamError) return { kind: 'failed', error: answer };
+    const refusal = refusalOf(answer, limits.maxBytes, now);
+    if (refusal !== undefined) return refusal;
+    const listing = readModelNames(answer.body, limits.maxModels);
+    if (listing.kind === 'invalid') return listing;
+    bytes += answer.body.length;
+    skipped += listing.skipped;
+    const before = names.size;
+    for (const name of listing.names) names.add(name);
+    if (listing.truncated || names.size > limits.maxModels) {
+      return { kind: 'models', names: [...names].slice(0, limits.maxModels), skipped, truncated: true };
+    }
+    // A node that says "more" and gives nothing new would be asked for ever.
+    if (listing.after === undefined || names.size === before) {
+      return { kind: 'models', names: [...names], skipped, truncated: false };
+    }
+    after = listing.after;
+  }
+  return { kind: 'models', names: [...names], skipped, truncated: true };
+}
+
+/**
+ * Asks `GET {baseURL}/models` whether the node answers, within `timeoutMs`; the body is thrown away. Once the
+ * head has come the check has its status, however the body ends. Rejects only with the signal's reason.
+ */
+export async function checkHealth(
+  pool: Pool,
+  connection: UpstreamConnection,
+  timeoutMs: number,
+  signal: AbortSignal,
+  now: () => number = Date.now,
+): Promise<StatusOutcome | { readonly kind: 'failed'; readonly error: UpstreamError }> {
+  const limits = { maxBytes: maxHealthBytes, timeoutMs, keep: false };
+  const answer = await fetchModels(pool, connection, limits, signal);
+  return answer instanceof UpstreamError ? { kind: 'failed', error: answer } : statusOutcome(answer, now);
+}
+
+function refusalOf(answer: ModelsAnswer, maxBytes: number, now: () => number): ListOutcome | undefined {
+  if (answer.status < 200 || answer.status > 299) return statusOutcome(answer, now);
+  if (!answer.complete)
+    return { kind: 'invalid', message: `the model list is larger than ${maxBytes} bytes` };
+  const encoding = answer.headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+  if (encoding !== '' && encoding !== 'identity') {
+    return { kind: 'invalid', message: 'the model list is compressed although identity was asked for' };
+  }
+  if (/^text\/html/i.test(answer.headers.get('content-type') ?? '')) {
+    return {
+      kind: 'invalid',
+      message:
+        'the answer is a web page, not a model list; check that the base URL includes the version segment',
+    };
+  }
+  return undefined;
+}
+
+function statusOutcome({ status, headers }: ModelsAnswer, now: () => number): StatusOutcome {
+  const seconds = retryAfterSeconds(headers.get('retry-after'), now());
+  return { kind: 'status', status, ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }) };
+}

@@ -1,0 +1,98 @@
+/** The longest model name that is taken over, in characters. */
+const maxNameLength = 512;
+/** What a listing is read as. */
+export type ReadListing =
+  | {
+      readonly kind: 'names';
+      readonly names: string[];
+      /** Where the next page begins, when the node says that there is one. */
+      readonly after?: string;
+      /** Entries left out because no such name can be used. */
+      readonly skipped: number;
+      /** More than `maxModels` were listed; the rest is left out. */
+      readonly truncated: boolean;
+    }
+  | { readonly kind: 'invalid'; readonly message: string };
+
+/**
+ * Reads the body of `GET /models`: `{data: [{id}]}` (OpenAI, Anthropic), `{models: [{id | name}]}`, or a bare
+ * list of such objects or of strings. Repeated names count once. Names that no manifest could hold (empty,
+ * `*`, over 512 characters, with control characters or blanks at their ends) are left out and counted, so that
+ * one odd entry does not fail the sync.
+ */
+export function readModelNames(body: Uint8Array, maxModels: number): ReadListing {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch (error) {
+    if (error instanceof SyntaxError) return invalid('the model list is not JSON');
+    return invalid('the model list is not UTF-8 text');
+  }
+  const entries = entriesOf(value);
+  if (entries === undefined) {
+    return invalid(
+      'the answer is JSON but no model list: neither a list nor an object with "data" or "models"',
+    );
+  }
+  const names = new Set<string>();
+  let skipped = 0;
+  let truncated = false;
+  for (const entry of entries) {
+    const name = nameOf(entry);
+    if (name === undefined) skipped += 1;
+    else if (names.size < maxModels) names.add(name);
+    else if (!names.has(name)) {
+      truncated = true;
+      break;
+    }
+  }
+  if (names.size === 0 && skipped > 0)
+    return invalid('no entry of the model list has a usable "id" or "name"');
+  const after = nextPage(value);
+  return {
+    kind: 'names',
+    names: [...names],
+    skipped,
+    truncated,
+    ...(after === undefined ? {} : { after }),
+  };
+}
+
+function invalid(message: string): ReadListing {
+  return { kind: 'invalid', message };
+}
+
+function entriesOf(value: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(value)) return value;
+  for (const member of ['data', 'models']) {
+    const list = own(value, member);
+    if (Array.isArray(list)) return list;
+  }
+  return undefined;
+}
+
+function nameOf(entry: unknown): string | undefined {
+  for (const name of [entry, own(entry, 'id'), own(entry, 'name')]) {
+    if (typeof name === 'string' && isUsable(name)) return name;
+  }
+  return undefined;
+}
+
+function isUsable(name: string): boolean {
+  return name.length <= maxNameLength && name !== '*' && name.isWellFormed() && oneLine.test(name);
+}
+
+// The same names as a manifest may hold.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the purpose
+const oneLine = /^[^\x00-\x20\x7f](?:[^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$/;
+
+/** Anthropic lists 20 models at a time and says `has_more` with the `last_id` to go on from. */
+function nextPage(value: unknown): string | undefined {
+  const last = own(value, 'last_id');
+  return own(value, 'has_more') === true && typeof last === 'string' && isUsable(last) ? last : undefined;
+}
+
+function own(value: unknown, member: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, member)) return undefined;
+  return (value as Record<string, unknown>)[member];
+}
