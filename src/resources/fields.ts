@@ -23,11 +23,18 @@ export function text(max: number, min = 0) {
     .meta({ maxLength: max, ...(min > 0 ? { minLength: min } : {}) });
 }
 
-/** A bounded string that matches `pattern` (RE2 and JavaScript read it alike); `must` says in words what it asks. */
-export function patterned(max: number, pattern: RegExp, must: string, min = 0) {
+/**
+ * A bounded string that matches `pattern`, which RE2 and JavaScript must read alike.
+ * @param must what the pattern asks, as a sentence that follows the field's name
+ * @param remedy what to write instead
+ */
+export function patterned(max: number, pattern: RegExp, must: string, remedy: string, min = 0) {
   return text(max, min)
-    .regex(pattern, { error: must })
-    .meta({ maxLength: max, ...(min > 0 ? { minLength: min } : {}) });
+    .superRefine((value, context) => {
+      if (pattern.test(value)) return;
+      context.addIssue({ code: 'custom', message: must, params: { remedy } });
+    })
+    .meta({ pattern: pattern.source.replaceAll('\\/', '/') });
 }
 
 /** A whole number from `min` to `max`. */
@@ -87,7 +94,8 @@ export function resourceName() {
   return patterned(
     253,
     dnsSubdomain,
-    'must be a DNS-1123 name: lower-case letters, digits, "-" and ".", starting and ending with a letter or digit',
+    'must be a DNS-1123 name',
+    'use lower-case letters, digits, "-" and ".", with a letter or digit at both ends',
     1,
   );
 }
@@ -97,14 +105,21 @@ export function namespaceName() {
   return patterned(
     63,
     dnsLabel,
-    'must be a namespace name: lower-case letters, digits and "-", starting and ending with a letter or digit',
+    'must be the name of a namespace',
+    'use lower-case letters, digits and "-", with a letter or digit at both ends',
     1,
   );
 }
 
 /** One line of text for people. */
 export function line(max: number) {
-  return patterned(max, oneLine, 'must be one line without control characters or blanks at its ends', 1);
+  return patterned(
+    max,
+    oneLine,
+    'must be one line without control characters or blanks at its ends',
+    'remove line breaks, tabs and outer blanks',
+    1,
+  );
 }
 
 const notReserved: Rule<string> = {
@@ -122,23 +137,33 @@ export function modelName() {
   return withRules(line(maxModelName), [notReserved]);
 }
 
-/** An entry of a Secret's `data`. */
+/** The name of an entry of a Secret's `data`. */
 export function secretEntryKey() {
   return patterned(
     253,
     /^[-._a-zA-Z0-9]+$/,
-    'must be an entry of a Secret: letters, digits, "-", "_" and "."',
+    'must be the name of an entry of a Secret',
+    'use letters, digits, "-", "_" and "."; the credential itself goes into the Secret',
     1,
   );
 }
 
+const rfc3339 =
+  /^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?(Z|[-+]([01][0-9]|2[0-3]):[0-5][0-9])$/;
+
 /** A point in time as RFC 3339 writes it. */
 export function dateTime() {
-  return patterned(
-    40,
-    /^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?(Z|[-+]([01][0-9]|2[0-3]):[0-5][0-9])$/,
-    'must be a time such as 2027-01-31T00:00:00Z',
-  )
-    .refine((value) => !Number.isNaN(Date.parse(value)), { error: 'must be a time that the calendar has' })
-    .meta({ format: 'date-time', maxLength: 40 });
+  return patterned(40, rfc3339, 'must be a time', 'write it like 2027-01-31T00:00:00Z')
+    .superRefine((value, context) => {
+      if (isOnCalendar(value)) return;
+      const params = { remedy: 'correct the day' };
+      context.addIssue({ code: 'custom', message: 'must be a day of the calendar', params });
+    })
+    .meta({ format: 'date-time' });
+}
+
+// Date.parse takes 30 February for 2 March; the API server refuses it.
+function isOnCalendar(time: string): boolean {
+  const [year = 0, month = 0, day = 0] = time.slice(0, 10).split('-').map(Number);
+  return !rfc3339.test(time) || day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }

@@ -5,8 +5,15 @@ import { type ChangeRule, type Rule, withRules } from './rules.ts';
 
 /** The longest hint, and the shape of a hash, as spec and status hold them. */
 const keyHash = () =>
-  patterned(71, /^sha256:[0-9a-f]{64}$/, 'must be "sha256:" and 64 lower-case hexadecimal digits', 71);
-const keyHint = () => patterned(64, /^[ -~]+$/, 'must be visible ASCII', 1);
+  patterned(
+    71,
+    /^sha256:[0-9a-f]{64}$/,
+    'must be "sha256:" and 64 lower-case hexadecimal digits',
+    'give the SHA-256 hash of the key, never the key itself',
+    71,
+  );
+const keyHint = () =>
+  patterned(64, /^[ -~]+$/, 'must be visible ASCII', 'use letters, digits and punctuation', 1);
 
 const metadataName =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
@@ -17,24 +24,35 @@ const namesValid: Rule<Record<string, string>> = {
   holds: (self) => Object.keys(self).every((name) => name.length <= 317 && metadataName.test(name)),
 };
 
+function atMost64(self: Record<string, string>, context: z.RefinementCtx): void {
+  if (Object.keys(self).length <= 64) return;
+  context.addIssue({
+    code: 'custom',
+    message: 'must have at most 64 entries',
+    params: { remedy: 'remove some' },
+  });
+}
+
 const secretTemplateSchema = z.object({
   labels: withRules(
     z
       .record(
         z.string(),
-        patterned(63, /^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/, 'must be a valid value of a label'),
+        patterned(
+          63,
+          /^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/,
+          'must be a valid value of a label',
+          'use letters, digits, "-", "_" and ".", with a letter or digit at both ends',
+        ),
       )
-      .refine((self) => Object.keys(self).length <= 64, { error: 'must have at most 64 entries' })
+      .superRefine(atMost64)
       .meta({ maxProperties: 64 }),
     [namesValid],
   )
     .meta({ description: 'Labels of the Secret.' })
     .optional(),
   annotations: withRules(
-    z
-      .record(z.string(), text(4_096))
-      .refine((self) => Object.keys(self).length <= 64, { error: 'must have at most 64 entries' })
-      .meta({ maxProperties: 64 }),
+    z.record(z.string(), text(4_096)).superRefine(atMost64).meta({ maxProperties: 64 }),
     [namesValid],
   )
     .meta({ description: 'Annotations of the Secret.' })

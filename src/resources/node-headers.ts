@@ -29,10 +29,22 @@ const nameAllowed: Rule<string> = {
 const headerSchema = withRules(
   z.object({
     name: withRules(
-      patterned(128, /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'must be the name of an HTTP header', 1),
+      patterned(
+        128,
+        /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/,
+        'must be the name of an HTTP header',
+        'use letters, digits and "-"',
+        1,
+      ),
       [nameAllowed],
     ).meta({ description: 'The name of the header.' }),
-    value: patterned(4_096, /^[!-~]([ -~\t]*[!-~])?$/, 'must be visible ASCII without blanks at its ends', 1)
+    value: patterned(
+      4_096,
+      /^[!-~]([ -~\t]*[!-~])?$/,
+      'must be visible ASCII without blanks at its ends',
+      'remove line breaks, outer blanks and letters beyond ASCII',
+      1,
+    )
       .meta({ description: 'The value, for one that is no secret. Exactly one of value and secretRef.' })
       .optional(),
     secretRef: z

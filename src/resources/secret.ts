@@ -9,7 +9,11 @@ const dataSchema = z.record(
   z
     .string()
     .transform((value) => value.replaceAll(/[\r\n]/g, ''))
-    .refine((value) => base64.test(value), { error: 'must be base64; plain text goes into stringData' }),
+    .superRefine((value, context) => {
+      if (base64.test(value)) return;
+      const params = { remedy: 'encode it, or write it as plain text under stringData' };
+      context.addIssue({ code: 'custom', message: 'must be base64', params });
+    }),
 );
 
 export const secretSchema = z

@@ -114,6 +114,7 @@ const tlsSchema = z.object({
     253,
     /^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*$/,
     'must be a DNS name',
+    'write a host name without port or scheme',
     1,
   )
     .meta({ description: 'Name that the certificate must carry, where it is not the host of baseURL.' })

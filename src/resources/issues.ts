@@ -1,0 +1,101 @@
+import type { z } from 'zod';
+import { nearest } from './nearest.ts';
+import { fieldPath, type Path, type Problem, printable } from './problem.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** Puts what zod found wrong into words. `document` is what was parsed: zod's issues do not hold the values. */
+export function issueProblem(issue: Issue, document: unknown): Problem {
+  const found = valueAt(document, issue.path);
+  const place = { path: fieldPath(issue.path) };
+  if (found === undefined) return { ...place, reason: 'is missing', remedy: missingRemedy(issue) };
+  const value = issue.code === 'invalid_type' ? undefined : printable(issue.path, found);
+  return { ...place, ...(value === undefined ? {} : { value }), ...words(issue, found) };
+}
+
+function words(issue: Issue, found: unknown): Pick<Problem, 'reason' | 'remedy'> {
+  switch (issue.code) {
+    case 'invalid_type':
+      return wrongType(issue.expected, found);
+    case 'too_big':
+      return tooBig(issue.origin, Number(issue.maximum));
+    case 'too_small':
+      return tooSmall(issue.origin, Number(issue.minimum));
+    case 'invalid_value':
+      return notOneOf(issue.values.map(String), found);
+    case 'custom':
+      return { reason: issue.message, remedy: String(issue.params?.['remedy'] ?? 'correct it') };
+    default:
+      return { reason: 'is not valid', remedy: 'correct it' };
+  }
+}
+
+function wrongType(expected: string, found: unknown): Pick<Problem, 'reason' | 'remedy'> {
+  const wanted = typeNames[expected] ?? expected;
+  const is = typeNames[typeOf(found)] ?? typeOf(found);
+  if (expected === 'int') return { reason: 'must be a whole number', remedy: 'write it without a fraction' };
+  const scalar = expected === 'string' && (typeof found === 'number' || typeof found === 'boolean');
+  return {
+    reason: `must be ${wanted}, not ${is}`,
+    remedy: scalar
+      ? 'put it in quotes'
+      : typeof found === 'string'
+        ? 'remove the quotes or correct it'
+        : 'correct it',
+  };
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+};
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+const units: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' };
+
+function tooBig(origin: string, maximum: number): Pick<Problem, 'reason' | 'remedy'> {
+  const unit = units[origin];
+  if (unit === undefined) return { reason: `must be at most ${maximum}`, remedy: 'lower it' };
+  return {
+    reason: `must have at most ${maximum}${unit}`,
+    remedy: origin === 'array' ? 'remove some' : 'shorten it',
+  };
+}
+
+function tooSmall(origin: string, minimum: number): Pick<Problem, 'reason' | 'remedy'> {
+  const unit = units[origin];
+  if (unit === undefined) return { reason: `must be at least ${minimum}`, remedy: 'raise it' };
+  if (minimum === 1) return { reason: 'must not be empty', remedy: 'fill it, or leave the field out' };
+  return { reason: `must have at least ${minimum}${unit}`, remedy: 'complete it' };
+}
+
+function notOneOf(values: readonly string[], found: unknown): Pick<Problem, 'reason' | 'remedy'> {
+  const meant = nearest(String(found), values);
+  return {
+    reason: values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(', ')}`,
+    remedy: meant === undefined ? 'use one of them' : `did you mean ${meant}?`,
+  };
+}
+
+function missingRemedy(issue: Issue): string {
+  return issue.code === 'invalid_value' ? `add it: ${issue.values.join(' or ')}` : 'add it';
+}
+
+function valueAt(document: unknown, path: Path): unknown {
+  let value = document;
+  for (const part of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = (value as Record<PropertyKey, unknown>)[part];
+  }
+  return value;
+}

@@ -1,0 +1,28 @@
+/** The one of `known` that `written` is most likely meant to be; undefined when none is near. */
+export function nearest(written: string, known: readonly string[]): string | undefined {
+  const wanted = written.slice(0, 64).toLowerCase();
+  let best: string | undefined;
+  let least = Math.floor(wanted.length / 3) + 1;
+  for (const name of known) {
+    const distance = edits(wanted, name.toLowerCase());
+    if (distance < least) {
+      best = name;
+      least = distance;
+    }
+  }
+  return best ?? known.find((name) => wanted.length > 2 && name.toLowerCase().startsWith(wanted));
+}
+
+/** Levenshtein's distance: single-character edits that turn one text into the other. */
+function edits(left: string, right: string): number {
+  let above = Array.from({ length: right.length + 1 }, (_, column) => column);
+  for (const [row, letter] of [...left].entries()) {
+    const line = [row + 1];
+    for (let column = 1; column <= right.length; column += 1) {
+      const replaced = (above[column - 1] ?? 0) + (letter === right.charAt(column - 1) ? 0 : 1);
+      line.push(Math.min(replaced, (above[column] ?? 0) + 1, (line[column - 1] ?? 0) + 1));
+    }
+    above = line;
+  }
+  return above[right.length] ?? 0;
+}

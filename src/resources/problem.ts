@@ -1,0 +1,55 @@
+/** What is wrong with one field of a document. Safe to show: it never holds what may be a credential. */
+export type Problem = {
+  /** The field, such as `spec.models[2].name`; empty for the document itself. */
+  readonly path: string;
+  /** The value found, short and printable; absent where it is missing or may be secret. */
+  readonly value?: string;
+  /** What is wrong, as a sentence that follows the field's name. */
+  readonly reason: string;
+  /** What to do about it. */
+  readonly remedy: string;
+};
+
+/** A place in a document: names of members and indexes of entries. */
+export type Path = readonly PropertyKey[];
+
+/** Writes a place as people do: `spec.models[2].name`, `metadata.labels["example.com/team"]`. */
+export function fieldPath(path: Path): string {
+  return path
+    .map((part, depth) => {
+      if (typeof part === 'number') return `[${part}]`;
+      const name = String(part);
+      if (!/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(name)) return `[${JSON.stringify(name.slice(0, 64))}]`;
+      return depth === 0 ? name : `.${name}`;
+    })
+    .join('');
+}
+
+/** Writes a problem on one line: `spec.priority: 101 must be at most 100; lower it`. */
+export function problemLine(problem: Problem): string {
+  const { path, value, reason, remedy } = problem;
+  const found = value === undefined ? '' : `${value} `;
+  return `${path === '' ? '' : `${path}: `}${found}${reason}; ${remedy}`;
+}
+
+// Fields where a credential stands, or is pasted by mistake.
+const secretFields = new Set([
+  'encryptedAPIKey',
+  'value',
+  'hash',
+  'hint',
+  'key',
+  'data',
+  'stringData',
+  'annotations',
+]);
+
+/** A value as a problem may show it: short, on one line; undefined for what may be secret and what is no scalar. */
+export function printable(path: Path, value: unknown): string | undefined {
+  if (path.some((part) => typeof part === 'string' && secretFields.has(part))) return undefined;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value !== 'string') return undefined;
+  // A base URL may hold a password or a token.
+  if (path.at(-1) === 'baseURL' && /[@?#]/.test(value)) return undefined;
+  return JSON.stringify(value.length > 64 ? `${value.slice(0, 61)}...` : value);
+}
