@@ -21,6 +21,9 @@ const indexTimeoutMs = 5_000;
 const downloadTimeoutMs = 5 * 60_000;
 const lockTimeoutMs = 40 * 60_000;
 
+/** Gets the binaries into the empty folder `staging`, and returns the folder inside it (or itself) that holds them. */
+type Way = (staging: string, guard: Guard, say: (line: string) => void) => Promise<string>;
+
 /** True when the person running the tests has asked to leave out those that need an API server. */
 export function apiServerTestsLeftOut(env: NodeJS.ProcessEnv = process.env): boolean {
   const value = env[leaveOutVariable] ?? '';
@@ -37,6 +40,7 @@ export function apiServerTestsLeftOut(env: NodeJS.ProcessEnv = process.env): boo
 export async function controlPlaneBinaries(
   env: NodeJS.ProcessEnv = process.env,
   say: (line: string) => void = (line) => process.stderr.write(`control plane: ${line}\n`),
+  ways: readonly Way[] = [download, build],
 ): Promise<ControlPlaneBinaries> {
   const assets = env['KUBEBUILDER_ASSETS'];
   if (assets !== undefined && assets !== '') {
@@ -54,7 +58,7 @@ export async function controlPlaneBinaries(
     `${folder}.lock`,
     lockTimeoutMs,
     () => say('another process is fetching or building it; waiting (up to 5 minutes)…'),
-    async () => (await binariesIn(folder)) ?? (await fillCache(folder, say)),
+    async () => (await binariesIn(folder)) ?? (await fillCache(folder, say, ways)),
   );
 }
 
@@ -65,21 +69,27 @@ export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'model-gateway', 'control-plane', key);
 }
 
-async function fillCache(folder: string, say: (line: string) => void): Promise<ControlPlaneBinaries> {
+async function fillCache(
+  folder: string,
+  say: (line: string) => void,
+  ways: readonly Way[],
+): Promise<ControlPlaneBinaries> {
   await removeLeftovers(folder);
   const staging = `${folder}.building-${process.pid}`;
   const guard = startGuard();
   guard.watchFolder(staging);
   try {
     const failures: string[] = [];
-    for (const way of [download, build]) {
-      await mkdir(staging, { recursive: true });
+    for (const way of ways) {
+      await rm(staging, { recursive: true, force: true });
+      await mkdir(staging);
       const made = await way(staging, guard, say).catch((error: unknown) => {
         failures.push(error instanceof Error ? error.message : String(error));
         return undefined;
       });
       if (made === undefined) continue;
       // Renamed when whole: a run that is killed halfway must leave nothing that looks complete.
+      await rm(folder, { recursive: true, force: true });
       await rename(made, folder);
       const binaries = await binariesIn(folder);
       if (binaries !== undefined) return binaries;
