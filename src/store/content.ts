@@ -156,17 +156,24 @@ export class Content implements View {
     this.#tell(changeOf(kind, namespace, name, before, undefined));
   }
 
-  /** Takes a complete list of one kind: sets what is in it and removes what is not. */
-  replaceAll<K extends Kind>(kind: K, resources: Iterable<ResourceOf[K]>): void {
+  /** Takes a complete list of one kind, in one namespace or in all: sets what is in it and removes what is not. */
+  replaceAll<K extends Kind>(kind: K, resources: Iterable<ResourceOf[K]>, namespace?: string): void {
     const gone = new Map<string, Set<string>>();
-    for (const [namespace, names] of this.#kinds[kind]) gone.set(namespace, new Set(names.keys()));
+    for (const [place, names] of this.#kinds[kind]) {
+      if (namespace === undefined || place === namespace) gone.set(place, new Set(names.keys()));
+    }
     for (const resource of resources) {
       gone.get(resource.metadata.namespace)?.delete(resource.metadata.name);
       this.set(resource);
     }
-    for (const [namespace, names] of gone) {
-      for (const name of names) this.remove(kind, namespace, name);
+    for (const [place, names] of gone) {
+      for (const name of names) this.remove(kind, place, name);
     }
+  }
+
+  /** Says that a Secret came, changed or went whose content no node needs, such as one that the controller made. */
+  touchSecret(namespace: string, name: string): void {
+    this.#tell({ kind: 'Secret', namespace, name });
   }
 
   /** Takes a Secret. It is kept only while a node names it; the sealing Secret gives its identities. */
