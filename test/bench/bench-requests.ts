@@ -1,0 +1,47 @@
+/** Models that the bench's upstream knows; each behaves in its own way. */
+export const benchModels = { plain: 'bench', stream: 'bench-stream', idle: 'bench-idle' } as const;
+
+/** Digits of a stream's number in a request; fixed, so that it is found at one place. */
+export const streamNumberDigits = 6;
+
+/** What every request to one target carries. */
+export interface Caller {
+  port: number;
+  key: string;
+}
+
+/** One whole request, head and body, as bytes; the prompt has about `promptBytes`. */
+export function plainRequest(caller: Caller, promptBytes: number): Buffer {
+  return withHead(caller, { model: benchModels.plain, messages: conversation(promptBytes) });
+}
+
+/** A request for a stream, which carries its number so that generator and upstream can go in step. */
+export function streamRequest(caller: Caller, model: 'stream' | 'idle', number: number): Buffer {
+  const user = String(number).padStart(streamNumberDigits, '0');
+  const messages = conversation(1000);
+  return withHead(caller, { model: benchModels[model], user, stream: true, messages });
+}
+
+function withHead(caller: Caller, value: object): Buffer {
+  const body = Buffer.from(JSON.stringify(value));
+  const head = [
+    'POST /v1/chat/completions HTTP/1.1',
+    `Host: 127.0.0.1:${caller.port}`,
+    `Authorization: Bearer ${caller.key}`,
+    'Content-Type: application/json',
+    'Accept: application/json',
+    `Content-Length: ${body.length}`,
+  ];
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
+}
+
+/** Messages of prose with what prose has: line ends, quotation marks and letters beyond ASCII. */
+function conversation(bytes: number) {
+  const sentence = 'The "quick" brown fox — naïve, as ever — jumps over the lazy dog;\nthen it rests. ';
+  const perMessage = Math.min(bytes, 2000);
+  const content = sentence.repeat(Math.ceil(perMessage / sentence.length)).slice(0, perMessage);
+  return Array.from({ length: Math.max(1, Math.round(bytes / perMessage)) }, (_, index) => ({
+    role: index % 2 === 0 ? 'user' : 'assistant',
+    content,
+  }));
+}

@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { benchKey, writeBigSet, writeSmallSet } from './bench-manifests.ts';
+import type { Caller } from './bench-requests.ts';
+import { type FastUpstream, startFastUpstream } from './fast-upstream.ts';
+import type { BenchOptions } from './options.ts';
+import { freePort, type ProcessUnderTest, startProcess } from './process-under-test.ts';
+
+/** What the rows measure: started when first asked for, the gateway with the big set only by the rows that need it. */
+export interface Lab {
+  readonly options: BenchOptions;
+  readonly upstream: FastUpstream;
+  bare: () => Promise<ProcessUnderTest>;
+  gateway: () => Promise<ProcessUnderTest>;
+  bigGateway: () => Promise<ProcessUnderTest>;
+  /** Manifests of the gateway with the big set. */
+  readonly bigManifests: string;
+  /** Writes one line about what is going on. */
+  progress: (line: string) => void;
+  stop: () => Promise<void>;
+}
+
+/** Pieces of every streamed answer. */
+export const streamChunks = 200;
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+export async function startLab(options: BenchOptions): Promise<Lab> {
+  const upstream = await startFastUpstream(streamChunks);
+  const directory = mkdtempSync(join(tmpdir(), 'model-gateway-bench-'));
+  const bigManifests = join(directory, 'big');
+  const running: Promise<ProcessUnderTest>[] = [];
+  const progress = (line: string) => process.stderr.write(`bench: ${line}\n`);
+
+  const startBare = async (name: string) => {
+    const port = await freePort();
+    const origin = `http://127.0.0.1:${upstream.port}`;
+    const parameters = [join(here, 'bare-proxy.ts'), String(port), origin];
+    return startProcess({
+      name,
+      arguments: parameters,
+      port,
+      readyURL: undefined,
+      timeoutMilliseconds: 10_000,
+    });
+  };
+  const startGateway = async (name: string, manifests: string) => {
+    if (options.gateway === 'bare') return startBare(`${name} (bare stand-in)`);
+    const [port, adminPort] = [await freePort(), await freePort()];
+    const flags = [
+      '--manifests',
+      manifests,
+      '--data',
+      join(directory, `${name}-data`),
+      '--log-level',
+      'warn',
+    ];
+    const listen = ['--listen', `127.0.0.1:${port}`, '--admin-listen', `127.0.0.1:${adminPort}`];
+    const program = ['--import', join(here, 'loop-probe.ts'), join(here, '../../src/main.ts'), 'standalone'];
+    return startProcess({
+      ...{ name, port, arguments: [...program, ...flags, ...listen] },
+      readyURL: `http://127.0.0.1:${adminPort}/readyz`,
+      timeoutMilliseconds: 120_000,
+    });
+  };
+  const once = (start: () => Promise<ProcessUnderTest>) => {
+    let started: Promise<ProcessUnderTest> | undefined;
+    return () => {
+      if (started === undefined) {
+        started = start();
+        running.push(started);
+      }
+      return started;
+    };
+  };
+  return {
+    ...{ options, upstream, bigManifests, progress },
+    bare: once(() => startBare('bare')),
+    gateway: once(() => {
+      writeSmallSet(join(directory, 'small'), upstream.port);
+      return startGateway('gateway', join(directory, 'small'));
+    }),
+    bigGateway: once(() => {
+      const { keys, nodes, modelsPerNode } = options.bigSet;
+      progress(`writing manifests of ${keys} keys and ${nodes} nodes × ${modelsPerNode} models`);
+      writeSmallSet(bigManifests, upstream.port);
+      writeBigSet(bigManifests, upstream.port, options.bigSet);
+      progress('starting the gateway with them');
+      return startGateway('big', bigManifests);
+    }),
+    stop: async () => {
+      const started = await Promise.allSettled(running);
+      await Promise.all(
+        started.map((result) => (result.status === 'fulfilled' ? result.value.stop() : undefined)),
+      );
+      upstream.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** How to call one of the processes, or the upstream itself. */
+export function callerOf(target: { port: number }): Caller {
+  return { port: target.port, key: benchKey };
+}

@@ -1,0 +1,38 @@
+import { streamRequest } from '../bench-requests.ts';
+import { runClosedLoop } from '../closed-loop.ts';
+import { compare } from '../comparison.ts';
+import { callerOf, streamChunks } from '../lab.ts';
+import type { ProcessUnderTest } from '../process-under-test.ts';
+import { atLeast, type Row } from '../result.ts';
+import { headroom, throughputNote } from './throughput.ts';
+
+/** Chunks per second of 32 streams at a time, each answer of 200 chunks, one chunk of a stream under way at a time. */
+export const streaming: Row = {
+  name: 'streaming',
+  run: async (lab) => {
+    const { rounds, roundMilliseconds } = lab.options;
+    const targets = [undefined, await lab.bare(), await lab.gateway()];
+    const measure = async (target: ProcessUnderTest | undefined, mark: (edge: 'start' | 'end') => void) => {
+      const caller = callerOf(target ?? lab.upstream);
+      const { pieces, seconds } = await runClosedLoop({
+        ...{ port: caller.port, connections: 32, milliseconds: roundMilliseconds, onWindow: mark },
+        request: (number) => streamRequest(caller, 'stream', number),
+        expected: { dataLines: lab.upstream.streamLines },
+        onPiece: lab.upstream.advance,
+      });
+      return pieces / seconds;
+    };
+    lab.progress(`streamed answers of ${streamChunks} chunks`);
+    for (const target of targets) await measure(target, () => {});
+    const comparison = await compare(targets, rounds, (target, meter) => measure(target, meter.mark));
+    const [straight, bare, gateway] = comparison.medians.map(({ perSecond }) => perSecond);
+    return [
+      {
+        ...{ row: 'streaming', measure: `chunks/s, streams of ${streamChunks}: gateway ÷ bare` },
+        ...atLeast(0.85, comparison.ratio),
+        ...{ note: throughputNote(comparison), figures: { straight, bare, gateway, ...comparison } },
+      },
+      headroom('streaming', 'chunks/s', straight, [bare, gateway]),
+    ];
+  },
+};
