@@ -97,7 +97,8 @@ export function connectKube(options: ConnectOptions): KubeClient {
     try {
       const dispatcher = connections.use(used.tls);
       const text = body === undefined ? null : JSON.stringify(body);
-      const response = await dispatcher.request({ origin, path, method, headers, body: text, signal });
+      const sent = dispatcher.request({ origin, path, method, headers, body: text, signal });
+      const response = await unlessAborted(signal, sent);
       code = String(response.statusCode);
       return response;
     } finally {
@@ -107,10 +108,10 @@ export function connectKube(options: ConnectOptions): KubeClient {
 
   /** Sends with the credentials of the moment, and once more with newer ones after a 401. */
   async function sendAuthenticated(call: ApiRequest, signal: AbortSignal) {
-    const used = await unlessAborted(signal, credentials.get());
+    const used = await unlessAborted(signal, credentials.get().catch(noCredentials));
     const response = await send(call, used, signal);
     if (response.statusCode !== 401) return response;
-    const newer = await unlessAborted(signal, credentials.renew(used));
+    const newer = await unlessAborted(signal, credentials.renew(used).catch(noCredentials));
     if (newer === undefined) return response;
     await response.body.dump({ limit: REFUSED_BYTES });
     return send(call, newer, signal);
@@ -210,24 +211,26 @@ function timedOut(call: ApiRequest, timeoutMs: number): ApiError {
   );
 }
 
-/** Credentials are shared by all requests, so the one that gives up leaves them to the others. */
+/**
+ * Waits for `wait` no longer than until `signal` aborts. Needed where the signal alone does not end the wait: undici
+ * keeps a request that is still connecting until the connect timeout, and credentials are shared by all requests.
+ */
 async function unlessAborted<T>(signal: AbortSignal, wait: Promise<T>): Promise<T> {
-  signal.throwIfAborted();
   let giveUp = () => {};
   const aborted = new Promise<never>((_, reject) => {
     giveUp = () => reject(signal.reason);
     signal.addEventListener('abort', giveUp, { once: true });
+    if (signal.aborted) giveUp();
   });
   try {
     return await Promise.race([wait, aborted]);
-  } catch (cause) {
-    if (signal.aborted || cause instanceof ApiError) throw cause;
-    // A plugin's own text may hold what must not be logged: it stays in `cause`.
-    const reason = 'CredentialsUnavailable';
-    throw new ApiError(0, reason, 'the configured credentials cannot be read: run kubectl to see why', {
-      cause,
-    });
   } finally {
     signal.removeEventListener('abort', giveUp);
   }
+}
+
+function noCredentials(cause: unknown): never {
+  // A plugin's own text may hold what must not be logged: it stays in `cause`.
+  const message = 'the configured credentials cannot be read: run kubectl to see why';
+  throw new ApiError(0, 'CredentialsUnavailable', message, { cause });
 }

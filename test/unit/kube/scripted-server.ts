@@ -22,12 +22,13 @@ export const tlsFile = (name: string) => new URL(`../../support/tls/${name}`, im
 export const tlsText = (name: string) => readFileSync(tlsFile(name), 'utf8');
 
 /**
- * An HTTPS server on loopback that answers as the test says: `script` first, one answer per request, then `otherwise`.
- * It keeps every call and counts connections.
+ * An HTTPS server on loopback that answers as the test says: `script` first, one answer per request, then as `otherwise` says
+ * (500 unless changed). It keeps every call and counts connections.
  */
-export async function scriptedServer(otherwise: Answer = (_, response) => response.writeHead(500).end()) {
+export async function scriptedServer() {
   const folder = mkdtempSync(join(tmpdir(), 'kube-test-'));
   const script: Answer[] = [];
+  let otherwise: Answer = (_, response) => response.writeHead(500).end();
   const calls: Call[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -70,6 +71,9 @@ export async function scriptedServer(otherwise: Answer = (_, response) => respon
     script,
     calls,
     connections: () => connections,
+    otherwise(answer: Answer) {
+      otherwise = answer;
+    },
     openSockets: () => sockets.size,
     useCertificate: (n: number) => server.setSecureContext(pair(n)),
     cutAll() {

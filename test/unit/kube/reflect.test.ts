@@ -1,0 +1,510 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ApiError } from '../../../src/kube/api-error.ts';
+import { type ReflectOptions, reflect } from '../../../src/kube/reflect.ts';
+import { fakeClock } from './fake-clock.ts';
+import { failure, json, openWatch, type ScriptedServer, scriptedServer } from './scripted-server.ts';
+import { until } from './until.ts';
+
+const PATH = '/apis/example.dev/v1/things';
+let server: ScriptedServer;
+let stops: (() => Promise<void>)[] = [];
+beforeEach(async () => {
+  server = await scriptedServer();
+});
+afterEach(async () => {
+  for (const stop of stops) await stop();
+  stops = [];
+  await server.close();
+});
+
+const thing = (name: string, version: number, more: object = {}) => ({
+  apiVersion: 'example.dev/v1',
+  kind: 'Thing',
+  metadata: { name, namespace: 'a', resourceVersion: String(version), ...more },
+});
+const added = (name: string, version: number) => ({ type: 'ADDED', object: thing(name, version) });
+const bookmark = (version: number, annotations?: object) => ({
+  type: 'BOOKMARK',
+  object: { kind: 'Thing', metadata: { resourceVersion: String(version), annotations } },
+});
+const initialEnd = (version: number) => bookmark(version, { 'k8s.io/initial-events-end': 'true' });
+const errorEvent = (code: number, reason: string) => ({
+  type: 'ERROR',
+  object: { kind: 'Status', code, reason, message: reason },
+});
+const list = (version: number, names: string[], next?: string) =>
+  json({
+    apiVersion: 'example.dev/v1',
+    kind: 'ThingList',
+    metadata: { resourceVersion: String(version), continue: next },
+    items: names.map((name) => ({ metadata: { name, namespace: 'a' } })),
+  });
+
+type Named = { metadata: { name: string } };
+
+/** Runs reflect against the server, keeping what the sink was told. */
+function start(options: Partial<ReflectOptions> = {}) {
+  const clock = fakeClock();
+  const stop = new AbortController();
+  const told: string[] = [];
+  const content = new Map<string, unknown>();
+  const restarts: { reason: string; error: unknown; waitMs: number }[] = [];
+  const errors: unknown[] = [];
+  let relists = 0;
+  let signs = 0;
+  const name = (object: unknown) => (object as Named).metadata.name;
+  const done = reflect({
+    client: server.client({ clock }),
+    path: PATH,
+    signal: stop.signal,
+    clock,
+    random: () => 0.5,
+    sink: {
+      replace(objects) {
+        content.clear();
+        for (const object of objects) content.set(name(object), object);
+        told.push(`replace ${objects.map(name).join(' ')}`.trim());
+      },
+      set(object) {
+        content.set(name(object), object);
+        told.push(`set ${name(object)}`);
+      },
+      remove(object) {
+        content.delete(name(object));
+        told.push(`remove ${name(object)}`);
+      },
+    },
+    onRestart: (reason, error, waitMs) => restarts.push({ reason, error, waitMs }),
+    onRelist: () => {
+      relists += 1;
+    },
+    onEvent: () => {
+      signs += 1;
+    },
+    onSinkError: (error) => errors.push(error),
+    ...options,
+  });
+  stops.push(async () => {
+    stop.abort();
+    await done;
+  });
+  return {
+    clock,
+    stop,
+    done,
+    told,
+    content,
+    restarts,
+    errors,
+    relists: () => relists,
+    signs: () => signs,
+    heard: (count: number) => until(() => told.length >= count, `the sink was told ${count} times`),
+    restarted: (count: number) => until(() => restarts.length >= count, `${count} restarts`),
+  };
+}
+
+/** Waits for the n-th request and returns its query. */
+async function query(n: number) {
+  const call = await until(() => server.calls[n], `request ${n} arrived`);
+  return Object.fromEntries(call.query);
+}
+
+/** A watch that has delivered `a` and `b` and stands at version 10. */
+async function filled(options: Partial<ReflectOptions> = {}) {
+  const watch = openWatch();
+  server.script.push(watch.answer);
+  const run = start(options);
+  await watch.send(added('a', 3), added('b', 5), initialEnd(10));
+  await run.heard(1);
+  return { run, watch };
+}
+
+describe('start', () => {
+  test('streams the initial objects, swaps them in at once and goes on', async () => {
+    const watch = openWatch();
+    server.script.push(watch.answer);
+    const run = start({ query: { labelSelector: 'x=y' } });
+    expect(await query(0)).toEqual({
+      labelSelector: 'x=y',
+      watch: 'true',
+      sendInitialEvents: 'true',
+      resourceVersionMatch: 'NotOlderThan',
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: '450',
+    });
+    await watch.send(
+      added('a', 3),
+      added('gone', 4),
+      { type: 'DELETED', object: thing('gone', 6) },
+      added('b', 5),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(run.told).toEqual([]);
+    await watch.send(initialEnd(10), { type: 'MODIFIED', object: thing('b', 11) });
+    await watch.send({ type: 'DELETED', object: thing('a', 12) });
+    await run.heard(3);
+    expect(run.told).toEqual(['replace a b', 'set b', 'remove a']);
+    expect(run.signs()).toBe(3);
+  });
+
+  test.each([
+    [422, 'Invalid'],
+    [400, 'BadRequest'],
+  ])('falls back to pages and a watch on %i', async (status, reason) => {
+    const watch = openWatch();
+    server.script.push(failure(status, reason), list(7, ['a', 'b'], 'next'), list(7, ['c']), watch.answer);
+    const run = start();
+    await run.heard(1);
+    expect(run.told).toEqual(['replace a b c']);
+    expect(run.content.get('a')).toMatchObject({ apiVersion: 'example.dev/v1', kind: 'Thing' });
+    expect(await query(1)).toEqual({ limit: '500' });
+    expect(await query(2)).toEqual({ limit: '500', continue: 'next' });
+    expect(await query(3)).toMatchObject({
+      watch: 'true',
+      resourceVersion: '7',
+      allowWatchBookmarks: 'true',
+    });
+    await watch.send(added('d', 8));
+    await run.heard(2);
+    expect(run.restarts).toEqual([]);
+  });
+
+  test('falls back when the server ends the stream without the mark', async () => {
+    const watch = openWatch();
+    server.script.push(watch.answer, list(7, ['a']), openWatch().answer);
+    const run = start();
+    await watch.send(added('a', 3));
+    await watch.end();
+    await run.restarted(1);
+    await run.clock.advance(800);
+    await run.heard(1);
+    expect(run.told).toEqual(['replace a']);
+  });
+
+  test('asks for metadata alone, of lists and watches', async () => {
+    server.script.push(failure(422, 'Invalid'), list(7, ['a']), openWatch().answer);
+    start({ metadataOnly: true });
+    await query(2);
+    expect(server.calls.map((call) => call.headers.accept)).toEqual([
+      'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+      'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1',
+      'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+    ]);
+  });
+
+  test('drops managedFields and slims', async () => {
+    const watch = openWatch();
+    server.script.push(watch.answer);
+    const run = start({ slim: (object) => ({ ...(object as object), slim: true }) });
+    await watch.send({ type: 'ADDED', object: thing('a', 3, { managedFields: [{}] }) }, initialEnd(10));
+    await run.heard(1);
+    expect(run.content.get('a')).toEqual({ ...thing('a', 3), slim: true });
+  });
+
+  test('waits for an expired list and takes it again', async () => {
+    server.script.push(failure(422, 'Invalid'), list(7, ['a'], 'next'), failure(410, 'Expired'));
+    const run = start();
+    await run.restarted(1);
+    expect(run.restarts[0]).toMatchObject({ reason: 'expired' });
+    server.script.push(failure(422, 'Invalid'), list(8, ['a', 'b']), openWatch().answer);
+    await run.clock.advance(800);
+    await run.heard(1);
+    expect(run.told).toEqual(['replace a b']);
+  });
+});
+
+describe('resume', () => {
+  test('goes on from the version of the last bookmark', async () => {
+    const { run, watch } = await filled();
+    await watch.send(added('c', 12), bookmark(99));
+    await run.heard(2);
+    await watch.end();
+    await run.restarted(1);
+    expect(run.restarts[0]).toMatchObject({ reason: 'closed', waitMs: 800 });
+    server.script.push(openWatch().answer);
+    await run.clock.advance(800);
+    expect(await query(1)).toEqual({
+      watch: 'true',
+      resourceVersion: '99',
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: '450',
+    });
+  });
+
+  test('a stream cut in the middle of a line loses nothing', async () => {
+    const { run, watch } = await filled();
+    await watch.send(added('c', 12));
+    await run.heard(2);
+    await watch.cut(JSON.stringify(added('d', 13)).slice(0, 40));
+    await run.restarted(1);
+    expect(run.restarts[0]).toMatchObject({ reason: 'error' });
+    const next = openWatch();
+    server.script.push(next.answer);
+    await run.clock.advance(800);
+    expect(await query(1)).toMatchObject({ resourceVersion: '12' });
+    await next.send(added('d', 13));
+    await run.heard(3);
+    expect(run.told).toEqual(['replace a b', 'set c', 'set d']);
+  });
+
+  test.each([
+    ['an event', [410, 'Expired']],
+    ['an event of an older server', [410, 'Gone']],
+  ] as const)('410 as %s: a new list, the old content until it is complete', async (_, [code, reason]) => {
+    const { run, watch } = await filled();
+    await watch.send(errorEvent(code, reason));
+    await run.restarted(1);
+    expect(run.restarts[0]).toMatchObject({ reason: 'expired' });
+    const next = openWatch();
+    server.script.push(next.answer);
+    await run.clock.advance(800);
+    expect(await query(1)).toMatchObject({ sendInitialEvents: 'true' });
+    expect(run.relists()).toBe(1);
+    await next.send(added('b', 20));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect([...run.content.keys()]).toEqual(['a', 'b']);
+    await next.send(initialEnd(21));
+    await run.heard(2);
+    expect([...run.content.keys()]).toEqual(['b']);
+  });
+
+  test('410 as status', async () => {
+    const { run, watch } = await filled();
+    await watch.end();
+    await run.restarted(1);
+    server.script.push(failure(410, 'Expired'), openWatch().answer);
+    await run.clock.advance(800);
+    await run.restarted(2);
+    await run.clock.advance(2_000);
+    expect(await query(2)).toMatchObject({ sendInitialEvents: 'true' });
+    expect(run.content.size).toBe(2);
+  });
+
+  test('a version from the future (restored etcd) is given up', async () => {
+    const { run, watch } = await filled();
+    const status = { kind: 'Status', code: 504, reason: 'Timeout', message: 'x' };
+    const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }];
+    await watch.send({ type: 'ERROR', object: { ...status, details: { causes } } });
+    await run.restarted(1);
+    expect(run.restarts[0]).toMatchObject({ reason: 'expired' });
+  });
+
+  test('another ERROR event keeps the version', async () => {
+    const { run, watch } = await filled();
+    await watch.send(errorEvent(500, 'InternalError'));
+    await run.restarted(1);
+    expect(run.restarts[0]).toMatchObject({
+      reason: 'error',
+      error: { status: 500, reason: 'InternalError' },
+    });
+    server.script.push(openWatch().answer);
+    await run.clock.advance(800);
+    expect(await query(1)).toMatchObject({ resourceVersion: '10' });
+  });
+
+  test('silence of 100 s is taken for a dead connection', async () => {
+    const { run, watch } = await filled();
+    await run.clock.advance(99_000);
+    await watch.send(bookmark(50));
+    await until(() => run.signs() === 2, 'the bookmark was seen');
+    await run.clock.advance(99_000);
+    expect(run.restarts).toEqual([]);
+    await run.clock.advance(1_000);
+    await run.restarted(1);
+    expect(run.restarts[0]).toMatchObject({ reason: 'silence', error: { status: 0, reason: 'Silent' } });
+    server.script.push(openWatch().answer);
+    await run.clock.advance(800);
+    expect(await query(1)).toMatchObject({ resourceVersion: '50' });
+    await until(() => server.openSockets() === 1, 'the dead connection was cut');
+  });
+});
+
+describe('backoff', () => {
+  test('500s: 0.8 s doubling to 30 s, reset by the first event', async () => {
+    server.script.push(...Array.from({ length: 8 }, () => failure(500, 'InternalError')));
+    const run = start();
+    for (let n = 1; n <= 8; n += 1) {
+      await run.restarted(n);
+      if (n === 8) server.script.push(openWatch().answer);
+      await run.clock.advance(run.restarts[n - 1]?.waitMs ?? 0);
+    }
+    const waits = run.restarts.map((restart) => restart.waitMs);
+    expect(waits).toEqual([800, 1600, 3200, 6400, 12800, 25600, 30000, 30000]);
+    const { run: other, watch } = await filled();
+    await watch.cut();
+    await other.restarted(1);
+    expect(other.restarts[0]?.waitMs).toBe(800);
+  });
+
+  test('Retry-After is honoured, from a status and from an event', async () => {
+    server.script.push(failure(500, 'InternalError', { 'retry-after': '17' }));
+    const run = start();
+    await run.restarted(1);
+    expect(run.restarts[0]?.waitMs).toBe(17_000);
+    const watch = openWatch();
+    server.script.push(watch.answer);
+    await run.clock.advance(16_900);
+    expect(server.calls).toHaveLength(1);
+    await run.clock.advance(100);
+    const object = { code: 429, reason: 'TooManyRequests', details: { retryAfterSeconds: 5 } };
+    await watch.send(initialEnd(9), { type: 'ERROR', object });
+    await run.restarted(2);
+    expect(run.restarts[1]?.waitMs).toBe(5_000);
+  });
+
+  test('a server that closes at once is not asked in a hot loop', async () => {
+    const run = start();
+    for (let n = 0; n < 40; n += 1) {
+      server.script.push((_, response) => response.writeHead(200).end());
+      server.script.push(failure(500, 'InternalError'));
+    }
+    await run.restarted(1);
+    await run.clock.advance(800);
+    await run.restarted(2);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(server.calls.length).toBeLessThanOrEqual(4);
+  });
+
+  test.each([
+    [401, 'unauthorized'],
+    [403, 'forbidden'],
+    [404, 'missing'],
+  ])('%i is tried again for ever, and said', async (status, reason) => {
+    server.otherwise(failure(status, 'No'));
+    const run = start();
+    for (let n = 1; n <= 3; n += 1) {
+      await run.restarted(n);
+      expect(run.restarts[n - 1]).toMatchObject({ reason, error: { status } });
+      if (n < 3) await run.clock.advance(run.restarts[n - 1]?.waitMs ?? 0);
+    }
+    const watch = openWatch();
+    server.script.push(watch.answer);
+    await run.clock.advance(30_000);
+    await watch.send(added('a', 1), initialEnd(2));
+    await run.heard(1);
+  });
+});
+
+describe('bad data and bad readers', () => {
+  test('U+2028 and characters cut by a chunk border arrive whole', async () => {
+    const { run, watch } = await filled();
+    const response = await watch.opened;
+    const bytes = Buffer.from(
+      `${JSON.stringify({ type: 'ADDED', object: thing('c', 12, { x: 'a\u2028b€' }) })}\n`,
+    );
+    const middle = bytes.indexOf(Buffer.from('€')) + 1;
+    response.write(bytes.subarray(0, middle));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    response.write(bytes.subarray(middle));
+    await run.heard(2);
+    expect(run.content.get('c')).toMatchObject({ metadata: { x: 'a\u2028b€' } });
+  });
+
+  test('a sink that throws does not stop the stream', async () => {
+    const watch = openWatch();
+    server.script.push(watch.answer);
+    const seen: string[] = [];
+    const note = (what: string) => () => {
+      seen.push(what);
+      throw new Error(`broken ${what}`);
+    };
+    const run = start({ sink: { replace: note('replace'), set: note('set'), remove: note('remove') } });
+    await watch.send(added('a', 3), initialEnd(10), added('c', 12), {
+      type: 'DELETED',
+      object: thing('c', 13),
+    });
+    await until(() => seen.length === 3, 'all arrived');
+    expect(seen).toEqual(['replace', 'set', 'remove']);
+    expect(run.errors).toEqual(seen.map((what) => new Error(`broken ${what}`)));
+    expect(run.restarts).toEqual([]);
+  });
+
+  test('an event of an unknown type and an object without a name are passed over or on', async () => {
+    const { run, watch } = await filled();
+    await watch.send({ type: 'SOMETHING', object: {} }, { type: 'MODIFIED', object: null }, added('c', 14));
+    await run.heard(2);
+    expect(run.errors).toHaveLength(1);
+    expect(run.told).toEqual(['replace a b', 'set c']);
+  });
+
+  test('a line that is not an event makes it resume', async () => {
+    const { run, watch } = await filled();
+    (await watch.opened).write('<html>\n');
+    await run.restarted(1);
+    expect(run.restarts[0]).toMatchObject({ reason: 'error', error: { reason: 'InvalidResponse' } });
+  });
+
+  test('a line without end is cut off', { timeout: 20_000 }, async () => {
+    const { run, watch } = await filled();
+    const response = await watch.opened;
+    const piece = 'x'.repeat(1024 * 1024);
+    for (let n = 0; n < 18; n += 1) response.write(piece);
+    await run.restarted(1);
+    expect(run.restarts[0]).toMatchObject({ reason: 'error', error: { reason: 'ResponseTooLarge' } });
+    expect(run.restarts[0]?.error).toBeInstanceOf(ApiError);
+  });
+});
+
+describe('stop', () => {
+  test('ends an open watch and a wait, without a restart', async () => {
+    const { run } = await filled();
+    run.stop.abort();
+    await run.done;
+    expect(run.restarts).toEqual([]);
+    server.script.push(failure(500, 'InternalError'));
+    const other = start();
+    await other.restarted(1);
+    other.stop.abort();
+    await other.done;
+    await until(() => server.openSockets() <= 1, 'the watch was closed');
+  });
+
+  test('before the answer, and before the start', async () => {
+    server.script.push(() => {});
+    const run = start();
+    await query(0);
+    run.stop.abort();
+    await run.done;
+    await reflect({
+      client: server.client(),
+      path: PATH,
+      sink: { replace() {}, set() {}, remove() {} },
+      signal: AbortSignal.abort(),
+    });
+    expect(server.calls).toHaveLength(1);
+  });
+});
+
+test('100,000 objects do not block the event loop', { timeout: 30_000 }, async () => {
+  server.script.push((_, response) => {
+    response.writeHead(200);
+    let n = 0;
+    const more = () => {
+      while (n < 100_000) {
+        let text = '';
+        for (const end = n + 500; n < end; n += 1) text += `${JSON.stringify(added(`thing-${n}`, n + 1))}\n`;
+        if (!response.write(text)) return response.once('drain', more);
+      }
+      return response.write(`${JSON.stringify(initialEnd(100_001))}\n`);
+    };
+    more();
+  });
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  let count = 0;
+  start({
+    sink: {
+      replace(objects) {
+        count = objects.length;
+      },
+      set() {},
+      remove() {},
+    },
+  });
+  const deadline = performance.now() + 20_000;
+  while (count === 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
+  delay.disable();
+  expect(count).toBe(100_000);
+  expect(delay.max / 1e6).toBeLessThan(400);
+});
