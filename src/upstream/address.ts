@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 
 /** Which addresses may be contacted beyond those that never are. */
 export interface AddressRules {
@@ -71,14 +71,9 @@ function embeddedIPv4(words: readonly number[]): number[][] {
 
 /** Eight 16-bit words, or undefined when the text is not an IPv6 address. */
 function parseIPv6(address: string): number[] | undefined {
-  const text = address.replace(/%.*$/s, '');
-  let canonical: string;
-  try {
-    // The URL parser knows every spelling and leaves one: lower case, no dotted tail, zeroes compressed.
-    canonical = new URL(`http://[${text}]`).hostname.slice(1, -1);
-  } catch {
-    return undefined;
-  }
+  if (!isIPv6(address)) return undefined;
+  // The URL parser knows every spelling and leaves one: lower case, no dotted tail, zeroes compressed.
+  const canonical = new URL(`http://[${address.replace(/%.*$/s, '')}]`).hostname.slice(1, -1);
   const [head = '', tail] = canonical.split('::');
   const left = head === '' ? [] : head.split(':');
   const right = tail === undefined || tail === '' ? [] : tail.split(':');

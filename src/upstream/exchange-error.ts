@@ -21,7 +21,7 @@ export function exchangeError(cause: Error, answered: boolean): UpstreamError {
 function breaksProtocol(cause: Error, answered: boolean): boolean {
   // undici meant to give these a code, but it is always undefined. The parser stops at the byte that is
   // wrong; with none left the connection ended in the middle of a chunk.
-  if (cause instanceof errors.HTTPParserError) return cause.data !== '';
+  if (cause instanceof errors.HTTPParserError) return 'data' in cause && cause.data !== '';
   // After the head: the body ended before its announced length. Before it: two lengths in one head.
   return cause instanceof errors.ResponseContentLengthMismatchError && !answered;
 }
