@@ -1,0 +1,229 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isScalar, parseDocument } from 'yaml';
+import { sealApiKey } from '../resources/sealed-key.ts';
+import { startDemoUpstream } from './demo-upstream.ts';
+
+export const quickStartKey = { name: 'quick-start', secretName: 'quick-start-key' };
+const openAIURL = 'https://api.openai.com/v1';
+
+/** What the quick start found or made in its folder. */
+export interface QuickStart {
+  /** The node that the first request goes to; undefined when people have changed the folder to their liking. */
+  readonly node: { readonly name: string; readonly kind: 'demo' | 'server' | 'openai' } | undefined;
+  /** Set when OpenAI is to be declared as soon as there is a recipient to seal its key to: call it then. */
+  readonly declareOpenAI: ((recipient: string) => Promise<void>) | undefined;
+  /** What people should know, a line each. */
+  readonly notices: readonly string[];
+  close(): Promise<void>;
+}
+
+/**
+ * Makes the folder of manifests on the first run, and the demo upstream when that is what it declares. On later runs
+ * nothing in it is changed, but for the demo's port where that is taken by another program.
+ * Throws system errors such as EACCES with the path in them.
+ */
+export async function prepareQuickStart(options: {
+  manifests: string;
+  upstream: string | undefined;
+  openAIKey: string | undefined;
+}): Promise<QuickStart> {
+  const { manifests, upstream, openAIKey } = options;
+  const file = (name: string): string => join(manifests, name);
+  const first = !existsSync(manifests);
+  await mkdir(manifests, { recursive: true });
+  if (first) {
+    await writeFile(file('api-key.yaml'), apiKeyManifest);
+    await writeFile(file('provider.yaml.example'), providerExample);
+  }
+  const notices: string[] = [];
+  const none = { declareOpenAI: undefined, notices, close: async () => {} };
+
+  if (upstream !== undefined) {
+    const path = file('upstream.yaml');
+    if (existsSync(path)) {
+      const declared = parseDocument(await readFile(path, 'utf8')).getIn(['spec', 'baseURL']);
+      if (declared !== upstream)
+        notices.push(`--upstream is not used: ${path} already declares ${declared}; edit it there.`);
+    } else {
+      await writeFile(path, serverManifest(upstream));
+    }
+    return { ...none, node: { name: 'upstream', kind: 'server' } };
+  }
+  if (openAIKey !== undefined && (first || existsSync(file('openai.yaml')))) {
+    const path = file('openai.yaml');
+    const declareOpenAI = async (recipient: string): Promise<void> => {
+      await writeFile(path, await openAIManifest(openAIKey, recipient), { mode: 0o600 });
+    };
+    return {
+      ...none,
+      declareOpenAI: existsSync(path) ? undefined : declareOpenAI,
+      node: { name: 'openai', kind: 'openai' },
+    };
+  }
+  if (openAIKey !== undefined) {
+    notices.push(
+      `OPENAI_API_KEY is not used: ${manifests} exists. To add OpenAI, follow provider.yaml.example there.`,
+    );
+  }
+  for (const [name, kind] of [
+    ['openai', 'openai'],
+    ['upstream', 'server'],
+  ] as const) {
+    if (existsSync(file(`${name}.yaml`))) return { ...none, node: { name, kind } };
+  }
+  if (!first && !existsSync(file('demo.yaml'))) return { ...none, node: undefined };
+  const demo = await startDeclaredDemo(file('demo.yaml'), notices);
+  return { node: { name: 'demo', kind: 'demo' }, declareOpenAI: undefined, notices, close: demo.close };
+}
+
+/** Starts the demo on the port that its manifest names; takes another and writes it there where that one is taken. */
+async function startDeclaredDemo(
+  path: string,
+  notices: string[],
+): Promise<{ port: number; close(): Promise<void> }> {
+  if (!existsSync(path)) {
+    const demo = await startDemoUpstream(0);
+    await writeFile(path, demoManifest(demo.port));
+    return demo;
+  }
+  const document = parseDocument(await readFile(path, 'utf8'));
+  const url = document.getIn(['spec', 'baseURL'], true);
+  const declared = isScalar(url) ? URL.parse(String(url.value)) : null;
+  if (declared?.hostname !== '127.0.0.1') {
+    notices.push(`The demo upstream was not started: ${path} points elsewhere.`);
+    return { port: 0, close: async () => {} };
+  }
+  try {
+    return await startDemoUpstream(Number(declared.port));
+  } catch {
+    const demo = await startDemoUpstream(0);
+    document.setIn(['spec', 'baseURL'], `http://127.0.0.1:${demo.port}/v1`);
+    await writeFile(path, document.toString());
+    notices.push(
+      `Port ${declared.port} is taken; the demo upstream listens on ${demo.port} and ${path} says so.`,
+    );
+    return demo;
+  }
+}
+
+/** What `npm start` prints once everything runs: short, aligned, and one command to paste. */
+export function welcome(facts: {
+  version: string;
+  baseURL: string;
+  apiKey: string | undefined;
+  manifests: string;
+  node: QuickStart['node'];
+  model: string | undefined;
+  notices: readonly string[];
+}): string {
+  const { version, baseURL, apiKey, manifests, node, model, notices } = facts;
+  const label = {
+    demo: 'a demo upstream: it echoes, there is no model in it',
+    server: 'your server',
+    openai: 'OpenAI',
+  };
+  const rows = [
+    ['Base URL', baseURL],
+    ['API key', apiKey ?? `not issued yet; see the log, and status below ${manifests}`],
+    ['Manifests', `${manifests} (edit and save: changes apply at once)`],
+    ...(node === undefined ? [] : [['Node', `${node.name}, ${label[node.kind]}`]]),
+    ['Add one', `${join(manifests, 'provider.yaml.example')} says how to add a real provider`],
+  ];
+  const body = JSON.stringify({
+    model: model ?? 'MODEL',
+    stream: true,
+    messages: [{ role: 'user', content: 'Say hello.' }],
+  });
+  return [
+    '',
+    `Model Gateway ${version} runs.`,
+    '',
+    ...rows.map(([name = '', value]) => `  ${name.padEnd(10)} ${value}`),
+    '',
+    ...(model === undefined
+      ? [
+          `No model is known yet: ${node === undefined ? 'declare a node' : `node ${node.name} has not answered`}; then ask for it like this:`,
+        ]
+      : ['Paste this for a streamed answer:']),
+    '',
+    `curl -N ${baseURL}/chat/completions -H 'Authorization: Bearer ${apiKey ?? 'KEY'}' -H 'Content-Type: application/json' -d '${body}'`,
+    '',
+    ...notices.map((notice) => `Note: ${notice}`),
+    'Ctrl-C stops it. Another `npm start` keeps everything.',
+    '',
+    '',
+  ].join('\n');
+}
+
+const head = 'apiVersion: modelgateway.dev/v1alpha1\n';
+
+const apiKeyManifest = `# A key for callers. The gateway generates its text and keeps it in the data folder.
+${head}kind: APIKey
+metadata:
+  name: ${quickStartKey.name}
+spec:
+  secretName: ${quickStartKey.secretName}
+`;
+
+const demoManifest = (
+  port: number,
+): string => `# The demo upstream, which \`npm start\` runs. It only echoes: there is no model in it. Delete this file to be rid of it.
+${head}kind: UpstreamNode
+metadata:
+  name: demo
+spec:
+  displayName: Demo (echoes, no model)
+  baseURL: http://127.0.0.1:${port}/v1
+`;
+
+const serverManifest = (url: string): string => `# The server that --upstream named.
+${head}kind: UpstreamNode
+metadata:
+  name: upstream
+spec:
+  baseURL: ${JSON.stringify(url)}
+`;
+
+const openAIManifest = async (apiKey: string, recipient: string): Promise<string> => {
+  const sealed = await sealApiKey({
+    recipient,
+    namespace: 'default',
+    name: 'openai',
+    baseURL: openAIURL,
+    apiKey,
+  });
+  return `# OpenAI, with the key of OPENAI_API_KEY sealed to this gateway: only it can read it, for this node alone.
+${head}kind: UpstreamNode
+metadata:
+  name: openai
+spec:
+  displayName: OpenAI
+  baseURL: ${openAIURL}
+  nativeFormats: [Responses]
+  encryptedAPIKey: |
+${sealed.trimEnd().replaceAll(/^/gm, '    ')}
+`;
+};
+
+const providerExample = `# To add a real provider: put in its address, keep ONE of the two ways to give its key, and save this file as
+# provider.yaml beside this one. It applies at once; a mistake is logged with file, line and field.
+${head}kind: UpstreamNode
+metadata:
+  name: my-provider
+spec:
+  # OpenAI: https://api.openai.com/v1 · Ollama: http://127.0.0.1:11434/v1 · vLLM: http://127.0.0.1:8000/v1
+  baseURL: https://api.example.com/v1
+  # One way: the key in a Secret, below. The other: encryptedAPIKey, made by
+  #   node src/main.ts seal --name my-provider --base-url https://api.example.com/v1 --data DATA-FOLDER
+  apiKeySecretRef:
+    name: my-provider
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  name: my-provider
+stringData:
+  apiKey: put-the-key-here
+`;

@@ -1,0 +1,60 @@
+import type { ReadStream, WriteStream } from 'node:tty';
+
+const longest = 16_384;
+
+/**
+ * Reads one line that is secret: from a prompt without echo where `input` is a terminal, else all that is piped in,
+ * without the line end. Throws an Error when nothing comes, it is too long, or Ctrl-C is pressed.
+ */
+export async function readSecret(
+  prompt: string,
+  input: NodeJS.ReadableStream & Partial<Pick<ReadStream, 'isTTY' | 'setRawMode'>>,
+  output: NodeJS.WritableStream | WriteStream,
+): Promise<string> {
+  const terminal = input.isTTY === true && input.setRawMode !== undefined;
+  if (terminal) {
+    output.write(prompt);
+    input.setRawMode?.(true);
+  }
+  try {
+    const text = terminal ? await readTyped(input) : await readAll(input);
+    if (text === '')
+      throw new Error('The key is empty; type it, or pipe it in: printf %s "$KEY" | model-gateway seal …');
+    return text;
+  } finally {
+    if (terminal) {
+      input.setRawMode?.(false);
+      input.pause();
+      output.write('\n');
+    }
+  }
+}
+
+async function readAll(input: NodeJS.ReadableStream): Promise<string> {
+  let text = '';
+  for await (const chunk of input) {
+    text += chunk.toString();
+    if (text.length > longest) throw new Error(`The key is longer than ${longest} characters.`);
+  }
+  return text.replace(/\r?\n$/, '');
+}
+
+/** Keys arrive one by one in raw mode: Enter ends, Backspace takes back, Ctrl-C and Ctrl-D give up. */
+function readTyped(input: NodeJS.ReadableStream): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const onData = (chunk: Buffer | string): void => {
+      for (const key of chunk.toString()) {
+        if ('\r\n\u0003\u0004'.includes(key)) {
+          input.off('data', onData);
+          if (key === '\r' || key === '\n') resolve(text);
+          else reject(new Error('Given up.'));
+          return;
+        }
+        text = key === '\u007f' || key === '\b' ? text.slice(0, -1) : (text + key).slice(0, longest);
+      }
+    };
+    input.on('data', onData);
+    input.resume();
+  });
+}

@@ -1,0 +1,88 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { KubeClient } from '../kube/client.ts';
+import { resourcePath } from '../kube/paths.ts';
+import { getObject } from '../kube/verbs.ts';
+import { sealApiKey } from '../resources/sealed-key.ts';
+import { recipientFile, sealingSecretName } from '../store/sealing.ts';
+
+export interface SealRequest {
+  /** The node's `metadata.name` and `spec.baseURL`: the sealed key opens for these alone. */
+  readonly name: string | undefined;
+  readonly baseURL: string | undefined;
+  /** Default: the kubeconfig context's, else `default`. */
+  readonly namespace: string | undefined;
+  /** Exactly one place to take the recipient from; the cluster where none is given. */
+  readonly recipient: string | undefined;
+  readonly data: string | undefined;
+  readonly homeNamespace: string | undefined;
+}
+
+/** A `seal` that cannot be done; the message says what is missing or wrong and how to put it right. */
+export class SealError extends Error {
+  override readonly name = 'SealError';
+}
+
+/**
+ * Encrypts a node's credential for its manifest and returns the lines to put under `spec`.
+ * `readKey` asks for the credential, after everything else was found to be in order. Throws SealError.
+ */
+export async function seal(
+  request: SealRequest,
+  connect: () => KubeClient,
+  readKey: () => Promise<string>,
+): Promise<string> {
+  const { name, baseURL } = request;
+  if (name === undefined) throw new SealError("--name is missing; give it the node's metadata.name.");
+  if (baseURL === undefined) throw new SealError("--base-url is missing; give it the node's spec.baseURL.");
+  const { recipient, namespace } = await findRecipient(request, connect);
+  const apiKey = await readKey();
+  const sealed = await sealApiKey({ recipient, namespace, name, baseURL, apiKey });
+  return `encryptedAPIKey: |\n${sealed.trimEnd().replaceAll(/^/gm, '  ')}\n`;
+}
+
+async function findRecipient(
+  request: SealRequest,
+  connect: () => KubeClient,
+): Promise<{ recipient: string; namespace: string }> {
+  const { recipient, data, homeNamespace, namespace } = request;
+  if (recipient !== undefined && data !== undefined) {
+    throw new SealError('--recipient and --data exclude each other; leave one of them out.');
+  }
+  if (recipient !== undefined) return { recipient, namespace: namespace ?? 'default' };
+  if (data !== undefined) {
+    const file = join(data, recipientFile);
+    const text = await readFile(file, 'utf8').catch(() => {
+      throw new SealError(
+        `${file} cannot be read; start the gateway on this data folder once, which writes it.`,
+      );
+    });
+    return { recipient: text.trim(), namespace: namespace ?? 'default' };
+  }
+  const client = connect();
+  try {
+    const home = homeNamespace ?? client.namespace();
+    const path = resourcePath({
+      group: '',
+      version: 'v1',
+      plural: 'configmaps',
+      namespace: home,
+      name: sealingSecretName,
+    });
+    const found = await getObject(client, path).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new SealError(
+        `The ConfigMap ${home}/${sealingSecretName} cannot be read (${reason}); name the controller's namespace with --home-namespace, or seal offline with --recipient.`,
+      );
+    });
+    const published = (found as { data?: { recipient?: unknown } }).data?.recipient;
+    if (typeof published !== 'string') {
+      throw new SealError(
+        `The ConfigMap ${home}/${sealingSecretName} has no entry "recipient"; is the controller running?`,
+      );
+    }
+    return { recipient: published, namespace: namespace ?? client.namespace() };
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,188 @@
+import { ApiError } from '../kube/api-error.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { resourcePath } from '../kube/paths.ts';
+import { reflect } from '../kube/reflect.ts';
+import { getObject } from '../kube/verbs.ts';
+import type { Log } from '../observe/log.ts';
+import { objectMetaSchema } from '../resources/object-meta.ts';
+import { parseStored } from '../resources/parse.ts';
+import type { Secret } from '../resources/secret.ts';
+import type { Content } from './content.ts';
+
+const retryMs = 5_000;
+
+export interface FollowedSecrets {
+  /** A node began or ceased to name a Secret. */
+  want(namespace: string, name: string, wanted: boolean, content: Content): void;
+  /** Watches the metadata of a namespace's Secrets (of all, if undefined); `filled` when the first list is in. */
+  follow(namespace: string | undefined, content: Content, filled: () => void): Promise<void>;
+  /** Watches one Secret whole. */
+  followOne(namespace: string, name: string, content: Content, filled: () => void): Promise<void>;
+  /** Settles when every Secret wanted by now was read, or could not be. */
+  settled(): Promise<void>;
+}
+
+/**
+ * The Secrets that nodes name, read whole one by one; of all others only the metadata passes through, to tell the
+ * controller that one of its own came or went.
+ */
+export function followSecrets(options: {
+  client: KubeClient;
+  log: Log;
+  signal: AbortSignal;
+  touch: (namespace: string, name: string) => void;
+}): FollowedSecrets {
+  const { client, log, signal, touch } = options;
+  /** Wanted Secrets by `namespace/name`, with the version last read. */
+  const wanted = new Map<string, { version: string | undefined }>();
+  const reading = new Map<string, Promise<void>>();
+
+  const readOne = async (namespace: string, name: string, content: Content): Promise<void> => {
+    const id = `${namespace}/${name}`;
+    while (!signal.aborted && wanted.has(id)) {
+      try {
+        const path = resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace, name });
+        const secret = toSecret(await getObject(client, path, { signal }));
+        const entry = wanted.get(id);
+        if (entry !== undefined) entry.version = secret?.metadata.resourceVersion;
+        if (entry !== undefined && secret !== undefined) content.setSecret(secret);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ApiError && error.status === 404) {
+          if (wanted.has(id)) content.removeSecret(namespace, name);
+          return;
+        }
+        log.warn(
+          { namespace, name, err: error },
+          'A Secret that a node names could not be read; it is tried again',
+        );
+        const forbidden = error instanceof ApiError && error.status === 403;
+        // Not waited for: a Role without Secrets must not keep the gateway from serving the other nodes.
+        if (forbidden) return void setTimeout(() => readAgain(namespace, name, content), retryMs).unref();
+        await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
+      }
+    }
+  };
+  const readAgain = (namespace: string, name: string, content: Content): void => {
+    const id = `${namespace}/${name}`;
+    const before = reading.get(id) ?? Promise.resolve();
+    const after = before.then(() => readOne(namespace, name, content));
+    reading.set(id, after);
+    after.finally(() => reading.get(id) === after && reading.delete(id)).catch(() => {});
+  };
+
+  return {
+    want(namespace, name, isWanted, content) {
+      const id = `${namespace}/${name}`;
+      if (!isWanted) {
+        wanted.delete(id);
+      } else if (!wanted.has(id)) {
+        wanted.set(id, { version: undefined });
+        readAgain(namespace, name, content);
+      }
+    },
+
+    follow(namespace, content, filled) {
+      const changed = (object: unknown): void => {
+        const meta = metaOf(object);
+        if (meta === undefined) return;
+        const entry = wanted.get(`${meta.namespace}/${meta.name}`);
+        if (entry === undefined) touch(meta.namespace, meta.name);
+        else if (entry.version !== meta.resourceVersion) readAgain(meta.namespace, meta.name, content);
+      };
+      const gone = (id: string): void => {
+        const [place = '', name = ''] = id.split('/');
+        const entry = wanted.get(id);
+        if (entry === undefined) {
+          touch(place, name);
+          return;
+        }
+        entry.version = undefined;
+        content.removeSecret(place, name);
+      };
+      const known = new Set<string>();
+      return reflect({
+        client,
+        path: resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace }),
+        metadataOnly: true,
+        signal,
+        sink: {
+          replace(objects) {
+            const now = new Set(objects.map(idOf));
+            for (const id of known) if (!now.has(id)) gone(id);
+            known.clear();
+            for (const id of now) known.add(id);
+            for (const object of objects) changed(object);
+            filled();
+          },
+          set(object) {
+            known.add(idOf(object));
+            changed(object);
+          },
+          remove(object) {
+            known.delete(idOf(object));
+            gone(idOf(object));
+          },
+        },
+        onRestart(reason, error) {
+          if (reason !== 'closed' && reason !== 'expired')
+            log.warn({ namespace, reason, err: error }, 'Watch of Secrets failed; what is known stays');
+          // A Role may leave Secrets out where every credential is sealed: that is no reason not to start.
+          if (reason === 'forbidden') filled();
+        },
+      });
+    },
+
+    followOne(namespace, name, content, filled) {
+      const take = (object: unknown): void => {
+        const secret = toSecret(object);
+        if (secret !== undefined) content.setSecret(secret);
+      };
+      return reflect({
+        client,
+        path: resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace }),
+        query: { fieldSelector: `metadata.name=${name}` },
+        signal,
+        sink: {
+          replace(objects) {
+            if (objects.length === 0) content.removeSecret(namespace, name);
+            for (const object of objects) take(object);
+            filled();
+          },
+          set: take,
+          remove: () => content.removeSecret(namespace, name),
+        },
+        onRestart(reason, error) {
+          if (reason !== 'closed' && reason !== 'expired')
+            log.warn(
+              { namespace, name, reason, err: error },
+              'Watch of the sealing Secret failed; what is known stays',
+            );
+          if (reason === 'forbidden') filled();
+        },
+      });
+    },
+
+    async settled() {
+      while (reading.size > 0) await Promise.allSettled(reading.values());
+    },
+  };
+}
+
+function metaOf(
+  object: unknown,
+): { namespace: string; name: string; resourceVersion: string | undefined } | undefined {
+  const parsed = objectMetaSchema.safeParse((object as { metadata?: unknown } | null)?.metadata);
+  return parsed.success ? { ...parsed.data, resourceVersion: parsed.data.resourceVersion } : undefined;
+}
+
+function idOf(object: unknown): string {
+  const meta = metaOf(object);
+  return `${meta?.namespace ?? ''}/${meta?.name ?? ''}`;
+}
+
+function toSecret(object: unknown): Secret | undefined {
+  const parsed = parseStored(object);
+  return 'resource' in parsed && parsed.resource.kind === 'Secret' ? parsed.resource : undefined;
+}

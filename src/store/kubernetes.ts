@@ -1,0 +1,274 @@
+import { ApiError } from '../kube/api-error.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { type ResourceAddress, resourcePath } from '../kube/paths.ts';
+import { reflect } from '../kube/reflect.ts';
+import { createObject, deleteObject, getObject, replaceObject, serverSideApply } from '../kube/verbs.ts';
+import type { Log } from '../observe/log.ts';
+import type { StoreMetrics } from '../observe/metrics.ts';
+import type { ApiKey } from '../resources/api-key.ts';
+import { apiVersion, parseStored } from '../resources/parse.ts';
+import type { Resource } from '../resources/resource.ts';
+import type { Secret } from '../resources/secret.ts';
+import { Content } from './content.ts';
+import { followSecrets } from './kubernetes-secrets.ts';
+import { openSealed } from './open-sealed.ts';
+import { sealingSecretName } from './sealing.ts';
+import { type Kind, type ResourceOf, type Store, StoreError } from './store.ts';
+
+const group = 'modelgateway.dev';
+const version = 'v1alpha1';
+const fieldManager = 'modelgateway-controller';
+const plurals: Readonly<Record<Kind, string>> = {
+  UpstreamNode: 'upstreamnodes',
+  APIKey: 'apikeys',
+  MasterKey: 'masterkeys',
+};
+const kinds = Object.keys(plurals) as Kind[];
+const writeTimeoutMs = 10_000;
+/** How long the uid of a deleted key is remembered, so that a late event of its creation does not bring it back. */
+const deletedForMs = 60_000;
+
+/** Where a namespaced object of ours lies in the API. */
+export function resourceAddress(kind: Kind, namespace?: string, name?: string): ResourceAddress {
+  return { group, version, plural: plurals[kind], namespace, name };
+}
+
+function coreAddress(plural: 'secrets' | 'configmaps', namespace?: string, name?: string): ResourceAddress {
+  return { group: '', version: 'v1', plural, namespace, name };
+}
+
+/**
+ * The resources of a cluster: one watch per kind and namespace feeds the content; writes go to the API server and are
+ * visible here before they settle. While the API server is away the last content stays, for days if need be.
+ *
+ * Secrets are watched by their metadata alone, and read whole only where a node names them, so that a gateway never
+ * holds a Secret it has no use for. Runs until `signal` aborts.
+ */
+export function openKubernetesStore(options: {
+  client: KubeClient;
+  namespaces: readonly string[] | 'all';
+  homeNamespace: string;
+  events: EventRecorder;
+  log: Log;
+  metrics: StoreMetrics;
+  now: () => number;
+  signal: AbortSignal;
+}): Store {
+  const { client, namespaces, homeNamespace, events, log, metrics, now, signal } = options;
+  const scopes = namespaces === 'all' ? [undefined] : namespaces;
+  const secrets = followSecrets({ client, log, signal, touch: (ns, name) => content.touchSecret(ns, name) });
+  const content: Content = new Content({
+    log,
+    sealingNamespace: homeNamespace,
+    openSealed,
+    wantSecret: (namespace, name, wanted) => secrets.want(namespace, name, wanted, content),
+  });
+  const deleted = new Map<string, number>();
+  const counts = new Map<Kind, number>();
+
+  const read = (kind: Kind, document: unknown): Resource | undefined => {
+    const parsed = parseStored(document);
+    if ('resource' in parsed) return parsed.resource;
+    const { namespace, name } = namesOf(document);
+    metrics.rejected(kind);
+    log.error(
+      { kind, namespace, name, problems: parsed.problems },
+      'Rejected an object that does not parse; its last good version stays',
+    );
+    return content.get(kind, namespace, name);
+  };
+  const take = (resource: Resource | undefined): void => {
+    if (resource === undefined || resource.kind === 'Secret') return;
+    if (resource.metadata.uid !== undefined && deleted.has(resource.metadata.uid)) return;
+    content.set(resource);
+  };
+
+  const followKind = (kind: Kind, namespace: string | undefined, filled: () => void): Promise<void> =>
+    reflect({
+      client,
+      path: resourcePath(resourceAddress(kind, namespace)),
+      slim: (document) => read(kind, document),
+      signal,
+      sink: {
+        replace: (objects) => {
+          const resources = objects.filter(
+            (object): object is ResourceOf[typeof kind] => object !== undefined,
+          );
+          content.replaceAll(kind, resources, namespace);
+          metrics.synced(kind, true);
+          filled();
+        },
+        set: (object) => take(object as Resource | undefined),
+        remove: (object) => {
+          const resource = object as Resource | undefined;
+          if (resource !== undefined)
+            content.remove(kind, resource.metadata.namespace, resource.metadata.name);
+        },
+      },
+      onEvent: () => metrics.event(kind, now()),
+      onRelist: () => metrics.relisted(kind),
+      onRestart: (reason, error, waitMs) => {
+        metrics.watchRestarted(kind, reason);
+        const fields = { kind, namespace, reason, err: error, waitMs: Math.round(waitMs) };
+        if (reason === 'closed' || reason === 'expired') log.debug(fields, 'Watch ended; it begins anew');
+        else log.warn(fields, 'Watch failed; the last content stays in force until it works again');
+      },
+      onSinkError: (error) => log.error({ kind, namespace, err: error }, 'An object could not be taken in'),
+    });
+
+  const start = async (): Promise<void> => {
+    for (const kind of kinds) metrics.synced(kind, false);
+    const filled = scopes.flatMap((namespace) => [
+      ...kinds.map((kind) => untilFilled((done) => followKind(kind, namespace, done))),
+      untilFilled((done) => secrets.follow(namespace, content, done)),
+    ]);
+    filled.push(untilFilled((done) => secrets.followOne(homeNamespace, sealingSecretName, content, done)));
+    await Promise.all(filled);
+    await secrets.settled();
+    await content.credentialsSettled();
+    content.markSynced();
+  };
+  // Nothing in it rejects; the log line is for the fault that nobody thought of.
+  start().catch((error: unknown) => log.error({ err: error }, 'The store could not start'));
+
+  content.subscribe((change) => {
+    if (!('after' in change || 'before' in change)) return;
+    const difference = (change.after === undefined ? 0 : 1) - (change.before === undefined ? 0 : 1);
+    if (difference === 0) return;
+    const count = (counts.get(change.kind) ?? 0) + difference;
+    counts.set(change.kind, count);
+    metrics.objects(change.kind, count);
+  });
+
+  const parsedSecret = (document: unknown): Secret => {
+    const parsed = parseStored(document);
+    if ('resource' in parsed && parsed.resource.kind === 'Secret') return parsed.resource;
+    throw new StoreError('Invalid', 'The API server answered with something that is no Secret.');
+  };
+  const call = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => Promise.reject(toStoreError(error)));
+
+  return {
+    get: content.get.bind(content),
+    list: content.list.bind(content),
+    key: content.key.bind(content),
+    claims: content.claims.bind(content),
+    served: content.served.bind(content),
+    servedNames: content.servedNames.bind(content),
+    node: content.node.bind(content),
+    sealingIdentities: content.sealingIdentities.bind(content),
+    get synced() {
+      return content.synced;
+    },
+    whenSynced: content.whenSynced.bind(content),
+    subscribe: content.subscribe.bind(content),
+
+    async writeStatus(kind, resource, status, callSignal) {
+      const { namespace, name, uid } = resource.metadata;
+      const path = resourcePath({ ...resourceAddress(kind, namespace, name), subresource: 'status' });
+      const body = { apiVersion, kind, metadata: { name, namespace, uid }, status };
+      const options = { fieldManager, force: true, signal: callSignal, timeoutMs: writeTimeoutMs };
+      const answer = await call(serverSideApply(client, path, body, options));
+      // Only over the version that the write was decided on: a newer one from the watch must not be undone.
+      if (content.get(kind, namespace, name) === resource) take(read(kind, answer));
+    },
+
+    async readSecret(namespace, name, callSignal) {
+      try {
+        const path = resourcePath(coreAddress('secrets', namespace, name));
+        return parsedSecret(await getObject(client, path, { signal: callSignal, timeoutMs: writeTimeoutMs }));
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return undefined;
+        throw toStoreError(error);
+      }
+    },
+
+    async createSecret(secret, callSignal) {
+      const path = resourcePath(coreAddress('secrets', secret.metadata.namespace));
+      return parsedSecret(
+        await call(createObject(client, path, secret, { signal: callSignal, timeoutMs: writeTimeoutMs })),
+      );
+    },
+
+    async replaceSecret(secret, callSignal) {
+      const { namespace, name } = secret.metadata;
+      const path = resourcePath(coreAddress('secrets', namespace, name));
+      return parsedSecret(
+        await call(replaceObject(client, path, secret, { signal: callSignal, timeoutMs: writeTimeoutMs })),
+      );
+    },
+
+    async publishSealingRecipient(recipient, callSignal) {
+      const path = resourcePath(coreAddress('configmaps', homeNamespace, sealingSecretName));
+      const options = { signal: callSignal, timeoutMs: writeTimeoutMs };
+      const found = await getObject(client, path, options).catch((error: unknown) => {
+        if (error instanceof ApiError && error.status === 404) return undefined;
+        throw toStoreError(error);
+      });
+      if ((found as { data?: { recipient?: unknown } } | undefined)?.data?.recipient === recipient) return;
+      const metadata = { name: sealingSecretName, namespace: homeNamespace };
+      const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { recipient } };
+      await call(serverSideApply(client, path, body, { ...options, fieldManager, force: true }));
+    },
+
+    async createKey(key, callSignal) {
+      const path = resourcePath(resourceAddress('APIKey', key.metadata.namespace));
+      const answer = await call(
+        createObject(client, path, key, { signal: callSignal, timeoutMs: writeTimeoutMs }),
+      );
+      const created = read('APIKey', answer) as ApiKey | undefined;
+      if (created === undefined)
+        throw new StoreError('Invalid', 'The API server answered with something that is no APIKey.');
+      take(created);
+      return created;
+    },
+
+    async deleteKey(key, callSignal) {
+      const { namespace, name, uid } = key.metadata;
+      const path = resourcePath(resourceAddress('APIKey', namespace, name));
+      await call(deleteObject(client, path, { uid, signal: callSignal, timeoutMs: writeTimeoutMs }));
+      if (uid !== undefined) {
+        for (const [old, at] of deleted) if (now() - at > deletedForMs) deleted.delete(old);
+        deleted.set(uid, now());
+      }
+      content.remove('APIKey', namespace, name);
+    },
+
+    recordEvent({ regarding, ...event }) {
+      events.record({ ...event, regarding: { apiVersion, ...regarding } });
+    },
+  };
+}
+
+/** Starts something that runs on and on; settles when it says for the first time that its content is complete. */
+function untilFilled(run: (done: () => void) => Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    run(resolve).catch(reject);
+  });
+}
+
+function namesOf(document: unknown): { namespace: string; name: string } {
+  const { metadata } = (document ?? {}) as { metadata?: { namespace?: unknown; name?: unknown } };
+  return { namespace: String(metadata?.namespace ?? ''), name: String(metadata?.name ?? '') };
+}
+
+function toStoreError(error: unknown): StoreError {
+  if (!(error instanceof ApiError))
+    return new StoreError('Unavailable', 'The API server could not be asked.', { cause: error });
+  const retry = error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs };
+  const of = (reason: StoreError['reason'], message: string): StoreError =>
+    new StoreError(reason, message, { ...retry, cause: error });
+  if (error.status === 404) return of('NotFound', 'The object does not exist any more.');
+  if (error.status === 409 && error.reason === 'AlreadyExists')
+    return of('AlreadyExists', 'An object of this name exists already.');
+  if (error.status === 409) return of('Conflict', 'The object has changed meanwhile.');
+  if (error.status === 403)
+    return of(
+      'Forbidden',
+      'The API server refuses this to the service account; see its Role, quota and admission policies.',
+    );
+  if (error.status === 400 || error.status === 422)
+    return of('Invalid', 'The API server refuses the object as invalid.');
+  return of('Unavailable', 'The API server cannot be reached or is overloaded.');
+}
