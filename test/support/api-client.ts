@@ -4,9 +4,9 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import type { ControlPlaneAddress } from './control-plane.ts';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-export interface ApiRequest {
+interface ApiRequest {
   /** Sent as JSON. */
   body?: unknown;
   /** Default `application/json`; for PATCH `application/merge-patch+json`. */

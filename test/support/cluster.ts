@@ -11,12 +11,12 @@ import { waitUntilServed } from './crd-served.ts';
 import { type KubectlResult, runKubectl } from './kubectl.ts';
 
 /** What came of `kubectl apply`; `message` is what the user would see: the object's name, or the server's refusal. */
-export interface ApplyOutcome {
+interface ApplyOutcome {
   applied: boolean;
   message: string;
 }
 
-export interface ServiceAccountName {
+interface ServiceAccountName {
   namespace: string;
   name: string;
 }

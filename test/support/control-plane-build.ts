@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Guard } from './guard.ts';
@@ -9,12 +9,12 @@ const moduleFolder = fileURLToPath(new URL('./control-plane', import.meta.url));
 const progressEveryMs = 20_000;
 const buildTimeoutMs = 30 * 60_000;
 
-const packages = {
-  etcd: 'go.etcd.io/etcd/server/v3',
-  'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
-  kubectl: 'k8s.io/kubernetes/cmd/kubectl',
-  'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
-};
+const packages = [
+  'k8s.io/kubernetes/cmd/kube-apiserver',
+  'k8s.io/kubernetes/cmd/kube-controller-manager',
+  'k8s.io/kubernetes/cmd/kubectl',
+  'go.etcd.io/etcd/server/v3',
+];
 
 /** The versions that `control-plane/go.mod` names, for example `{ kubernetes: 'v1.36.3', etcd: 'v3.6.8' }`. */
 export function pinnedVersions(): { kubernetes: string; etcd: string } {
@@ -37,12 +37,6 @@ export async function buildControlPlane(
   folder: string,
   guard: Guard,
   say: (line: string) => void,
-  names: readonly (keyof typeof packages)[] = [
-    'etcd',
-    'kube-apiserver',
-    'kubectl',
-    'kube-controller-manager',
-  ],
 ): Promise<void> {
   const version = pinnedVersions().kubernetes;
   // Without these two, kubectl cannot parse its own version and the server reports v0.0.0.
@@ -50,6 +44,9 @@ export async function buildControlPlane(
   const stamps = variables.map((path) => `-X ${path}.gitVersion=${version}`).join(' ');
   const started = Date.now();
   const seconds = () => Math.round((Date.now() - started) / 1000);
+  // Inside the folder that the guard removes: a killed Go leaves its gigabyte of intermediate files behind.
+  const scratch = join(folder, 'go-tmp');
+  await mkdir(scratch);
   const timer = setInterval(
     () => say(`still building the Kubernetes API server (${seconds()} s)…`),
     progressEveryMs,
@@ -58,23 +55,25 @@ export async function buildControlPlane(
     await runGo(
       ['build', '-mod=readonly', '-buildvcs=false', '-trimpath', '-ldflags', `-s -w ${stamps}`]
         .concat(['-o', `${folder}/`])
-        .concat(names.map((name) => packages[name])),
+        .concat(packages),
+      scratch,
       guard,
     );
   } finally {
     clearInterval(timer);
   }
+  await rm(scratch, { recursive: true });
   const suffix = process.platform === 'win32' ? '.exe' : '';
   // Go names a binary after its folder, and etcd's is called "server".
-  if (names.includes('etcd')) await rename(join(folder, `server${suffix}`), join(folder, `etcd${suffix}`));
+  await rename(join(folder, `server${suffix}`), join(folder, `etcd${suffix}`));
   say(`built in ${seconds()} s`);
 }
 
-function runGo(goArguments: readonly string[], guard: Guard): Promise<void> {
+function runGo(goArguments: readonly string[], scratch: string, guard: Guard): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn('go', goArguments, {
       cwd: moduleFolder,
-      env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '' },
+      env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '', GOTMPDIR: scratch },
       stdio: ['ignore', 'ignore', 'pipe'],
       detached: true,
     });
