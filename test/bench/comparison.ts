@@ -2,7 +2,7 @@ import type { ProcessUnderTest } from './process-under-test.ts';
 import { median } from './statistics.ts';
 
 /** What one round of one target counted. */
-export interface Round {
+interface Round {
   perSecond: number;
   /** Per second of processor time of the process under test: other work on the machine moves it less. */
   perProcessorSecond: number;

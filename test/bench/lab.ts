@@ -26,7 +26,9 @@ export interface Lab {
 /** Pieces of every streamed answer. */
 export const streamChunks = 200;
 
-const here = fileURLToPath(new URL('.', import.meta.url));
+const bareProxy = fileURLToPath(new URL('./bare-proxy.ts', import.meta.url));
+const loopProbe = fileURLToPath(new URL('./loop-probe.ts', import.meta.url));
+const product = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export async function startLab(options: BenchOptions): Promise<Lab> {
   const upstream = await startFastUpstream(streamChunks);
@@ -38,7 +40,7 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
   const startBare = async (name: string) => {
     const port = await freePort();
     const origin = `http://127.0.0.1:${upstream.port}`;
-    const parameters = [join(here, 'bare-proxy.ts'), String(port), origin];
+    const parameters = [bareProxy, String(port), origin];
     return startProcess({
       name,
       arguments: parameters,
@@ -59,7 +61,7 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
       'warn',
     ];
     const listen = ['--listen', `127.0.0.1:${port}`, '--admin-listen', `127.0.0.1:${adminPort}`];
-    const program = ['--import', join(here, 'loop-probe.ts'), join(here, '../../src/main.ts'), 'standalone'];
+    const program = ['--import', loopProbe, product, 'standalone'];
     return startProcess({
       ...{ name, port, arguments: [...program, ...flags, ...listen] },
       readyURL: `http://127.0.0.1:${adminPort}/readyz`,

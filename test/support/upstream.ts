@@ -19,7 +19,7 @@ export interface UpstreamOptions extends Partial<AnswerOptions> {
 }
 
 /** One behaviour for every request from now on, a list used up one by one, or a choice per request. */
-export type Script =
+type Script =
   | Behaviour
   | readonly Behaviour[]
   | ((request: ReceivedRequest, count: number) => Behaviour | undefined);
