@@ -1,29 +1,44 @@
 import { spawnSync } from 'node:child_process';
-import { availableParallelism } from 'node:os';
 import process from 'node:process';
 
 const program = 'taskset';
-const able = availableParallelism() > 1 && spawnSync(program, ['-V']).status === 0;
 
-/** Core of the process under test, and core of the generator with the upstream. */
-export const cores = { underTest: 0, generator: 1 } as const;
+/** Cores this process may use, as `taskset` lists them; fewer than two where processes cannot be pinned. */
+const allowed = expandList(
+  /list: (.*)/.exec(
+    spawnSync(program, ['-p', '-c', String(process.pid)], { encoding: 'utf8' }).stdout ?? '',
+  )?.[1],
+);
 
 /** Whether processes can be pinned here; without it the figures hold less. */
 export function canPin(): boolean {
-  return able;
+  return allowed.length > 1;
 }
 
-/** Puts every thread of a process on one core; does nothing where the machine has no `taskset` or one core. */
-export function pin(pid: number, core: number): void {
-  if (able) spawnSync(program, ['-a', '-p', '-c', String(core), String(pid)]);
+/** Puts every thread of the process under test on the first core; does nothing where that cannot be done. */
+export function pinUnderTest(pid: number): void {
+  setCores(pid, String(allowed[0]));
 }
 
-/** Puts every thread of a process on all cores again. */
+/** Lets every thread of a process use all cores. */
 export function unpin(pid: number): void {
-  if (able) spawnSync(program, ['-a', '-p', '-c', `0-${availableParallelism() - 1}`, String(pid)]);
+  setCores(pid, allowed.join(','));
 }
 
-/** The generator's own process. */
+/** Puts this process, generator and upstream, on the second core. */
 export function pinGenerator(): void {
-  pin(process.pid, cores.generator);
+  setCores(process.pid, String(allowed[1]));
+}
+
+function setCores(pid: number, cores: string): void {
+  if (canPin()) spawnSync(program, ['-a', '-p', '-c', cores, String(pid)]);
+}
+
+/** `0-2,5` → 0, 1, 2, 5. */
+function expandList(list: string | undefined): number[] {
+  if (list === undefined) return [];
+  return list.split(',').flatMap((range) => {
+    const [first = Number.NaN, last = first] = range.split('-').map(Number);
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  });
 }

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { cores, pin, unpin } from './affinity.ts';
+import { pinUnderTest, unpin } from './affinity.ts';
 
 /** A proxy that runs in a process of its own, pinned once it is ready. */
 export interface ProcessUnderTest {
@@ -69,7 +69,7 @@ export async function startProcess(options: StartOptions): Promise<ProcessUnderT
     await delay(20);
   }
   const readyMilliseconds = performance.now() - start;
-  pin(pid, cores.underTest);
+  pinUnderTest(pid);
   return {
     ...{ name: options.name, port: options.port, pid, readyMilliseconds, stop },
     residentBytes: () =>
