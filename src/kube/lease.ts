@@ -1,0 +1,198 @@
+import { ApiError } from './api-error.ts';
+import type { KubeClient } from './client.ts';
+import { type Clock, pause, systemClock } from './clock.ts';
+import { heldSpec, type Lease, readLease, releasedSpec } from './lease-record.ts';
+import { resourcePath } from './paths.ts';
+import { createObject, getObject, replaceObject } from './verbs.ts';
+
+/** What the leading work is given. */
+export interface Leadership {
+  /** Aborts when the work is to end: on a stop, and when the lease is lost. */
+  signal: AbortSignal;
+  /**
+   * Whether the lease still holds. Ask before each write: a stalled event loop fires the timer behind `signal` late.
+   * The lease is no fence, so a write must be harmless even when another leads by the time it arrives.
+   */
+  isValid(): boolean;
+}
+
+export interface LeaderElectionOptions {
+  client: KubeClient;
+  namespace: string;
+  /** Name of the Lease; it is created when missing. */
+  name: string;
+  /** Unlike any other candidate's, also that of the same pod before a restart: `<pod>_<uuid>`. */
+  identity: string;
+  signal: AbortSignal;
+  /** The work of the leader; it resolves after `signal` aborted and everything in flight has ended. */
+  onStartedLeading: (leadership: Leadership) => Promise<void>;
+  /** Called at once when the lease is lost, the work still ending. The usual answer is to exit the process. */
+  onLost?: (() => void) | undefined;
+  /** Another holder was seen. */
+  onNewLeader?: ((identity: string) => void) | undefined;
+  /** An attempt to get or renew the lease failed; it is tried again. */
+  onError?: ((error: unknown) => void) | undefined;
+  clock?: Clock | undefined;
+  /** Numbers in [0, 1). */
+  random?: (() => number) | undefined;
+}
+
+// controller-runtime's values.
+const LEASE_SECONDS = 15;
+const RENEW_DEADLINE_MS = 10_000;
+const RETRY_MS = 2_000;
+const CALL_MS = 5_000;
+
+/**
+ * Waits for the Lease, runs `onStartedLeading` while holding it, and releases it when the work has ended.
+ *
+ * Whether another holder's lease has run out is judged by our own monotonic clock since we last saw the record change,
+ * never by its times. Our own runs out 10 s after the start of the last renewal that succeeded, 5 s before others
+ * may take it. Resolves to `lost`, or `stopped` when `signal` aborted or the work ended by itself.
+ *
+ * @throws whatever `onStartedLeading` rejects with, after the release
+ */
+export async function runLeaderElection(options: LeaderElectionOptions): Promise<'stopped' | 'lost'> {
+  const { signal, clock = systemClock, random = Math.random } = options;
+  const candidate = leaseCandidate(options, clock);
+  const retryMs = () => RETRY_MS * (1 + random() * 0.2);
+
+  while (!signal.aborted && !candidate.isValid()) {
+    await attempt(signal);
+    if (!candidate.isValid()) await pause(clock, retryMs(), signal);
+  }
+  if (signal.aborted) {
+    if (candidate.isValid()) await release();
+    return 'stopped';
+  }
+
+  const lead = new AbortController();
+  const ended = new AbortController();
+  const lost = new AbortController();
+  const lose = () => {
+    if (lost.signal.aborted || ended.signal.aborted) return;
+    const reason = new Error('the lease was lost');
+    lost.abort(reason);
+    lead.abort(reason);
+    options.onLost?.();
+  };
+  const stop = () => lead.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+
+  // The lease is renewed for as long as the work takes to end, or another would begin beside it.
+  const renewing = keepRenewed(AbortSignal.any([ended.signal, lost.signal]));
+  try {
+    await options.onStartedLeading({
+      signal: lead.signal,
+      isValid: () => !lost.signal.aborted && candidate.isValid(),
+    });
+  } finally {
+    signal.removeEventListener('abort', stop);
+    ended.abort();
+    await renewing;
+    if (!lost.signal.aborted && candidate.isValid()) await release();
+  }
+  return lost.signal.aborted ? 'lost' : 'stopped';
+
+  async function keepRenewed(over: AbortSignal) {
+    let cancel = clock.after(candidate.validForMs(), lose);
+    while (!over.aborted) {
+      await pause(clock, retryMs(), over);
+      if (over.aborted) break;
+      // When the work ends meanwhile, this call is not cut off: the release needs to know the version it wrote.
+      await attempt(lost.signal);
+      cancel();
+      if (candidate.isValid()) cancel = clock.after(candidate.validForMs(), lose);
+      else lose();
+    }
+    cancel();
+  }
+
+  async function attempt(until: AbortSignal) {
+    await candidate.attempt(until).catch((error) => {
+      if (!until.aborted) options.onError?.(error);
+    });
+  }
+
+  async function release() {
+    await candidate.release().catch((error) => options.onError?.(error));
+  }
+}
+
+/** One candidate's view of the Lease and what it may do with it. */
+function leaseCandidate(options: LeaderElectionOptions, clock: Clock) {
+  const { client, namespace, name, identity } = options;
+  const address = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', namespace };
+  const listPath = resourcePath(address);
+  const path = resourcePath({ ...address, name });
+  let known: Lease | undefined;
+  let changedAt = 0;
+  let leader: string | undefined;
+  let validUntil = Number.NEGATIVE_INFINITY;
+
+  function observe(lease: Lease) {
+    const changed = JSON.stringify(lease.spec) !== JSON.stringify(known?.spec);
+    if (changed || known === undefined) changedAt = clock.monotonicMs();
+    known = lease;
+    const holder = lease.spec?.holderIdentity ?? '';
+    if (holder !== identity) validUntil = Number.NEGATIVE_INFINITY;
+    if (holder !== '' && holder !== leader) {
+      leader = holder;
+      if (holder !== identity) options.onNewLeader?.(holder);
+    }
+  }
+
+  function heldByOther(lease: Lease): boolean {
+    const holder = lease.spec?.holderIdentity ?? '';
+    const seconds = lease.spec?.leaseDurationSeconds || LEASE_SECONDS;
+    return holder !== '' && holder !== identity && clock.monotonicMs() < changedAt + seconds * 1000;
+  }
+
+  async function write(spec: object, signal?: AbortSignal) {
+    const call = { signal, timeoutMs: CALL_MS, urgent: true };
+    const meta = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
+    const answer =
+      known === undefined
+        ? await createObject(client, listPath, { ...meta, metadata: { namespace, name }, spec }, call)
+        : await replaceObject(client, path, { ...meta, ...known, spec }, call);
+    return readLease(answer);
+  }
+
+  async function read(signal: AbortSignal) {
+    try {
+      observe(readLease(await getObject(client, path, { signal, timeoutMs: CALL_MS, urgent: true })));
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 404)) throw error;
+      known = undefined;
+    }
+  }
+
+  return {
+    isValid: () => clock.monotonicMs() < validUntil,
+    validForMs: () => Math.max(0, validUntil - clock.monotonicMs()),
+
+    /** Takes or renews the lease if that is allowed; `isValid` tells the outcome. */
+    async attempt(signal: AbortSignal): Promise<void> {
+      const holding = known?.spec?.holderIdentity === identity;
+      if (!holding) await read(signal);
+      if (known !== undefined && heldByOther(known)) return;
+      const began = clock.monotonicMs();
+      try {
+        observe(await write(heldSpec(known?.spec, identity, LEASE_SECONDS, clock.wall()), signal));
+        validUntil = began + RENEW_DEADLINE_MS;
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        // Someone else wrote, or deleted it, or our own last write arrived although its answer did not: look, and
+        // decide at the next attempt.
+        if (error.status !== 409 && error.status !== 404) throw error;
+        await read(signal);
+      }
+    },
+
+    /** Gives the lease up. Not bound to the signal that stopped us. */
+    async release(): Promise<void> {
+      validUntil = Number.NEGATIVE_INFINITY;
+      if (known !== undefined) await write(releasedSpec(known.spec, clock.wall()));
+    },
+  };
+}
