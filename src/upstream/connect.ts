@@ -59,10 +59,8 @@ export function connector(
       return undefined;
     }
     let socket: Socket;
-    let trust: () => void = () => undefined;
     try {
-      if (openTLS === undefined) socket = netConnect({ ...network, highWaterMark: 65_536 } as typeof network);
-      else [socket, trust] = openTLS();
+      socket = openTLS?.() ?? netConnect({ ...network, highWaterMark: 65_536 } as typeof network);
     } catch {
       // A CA bundle that OpenSSL cannot read is found out here.
       const error = new UpstreamError('tls', false, 'the CA bundle cannot be used');
@@ -82,15 +80,9 @@ export function connector(
     const timer = setTimeout(() => settle(new UpstreamError('connect_timeout', false)), timeoutMs);
     socket.once('connect', () => {
       connected = true;
-      // A second line of defence: whatever the path to it, no byte goes to a forbidden address.
-      const reason = forbiddenReason(socket.remoteAddress ?? '', rules);
-      if (reason !== undefined) settle(new UpstreamError('forbidden_address', false, reason));
-      else if (!secure) settle(null);
+      if (!secure) settle(null);
     });
-    socket.once('secureConnect', () => {
-      trust();
-      settle(null);
-    });
+    socket.once('secureConnect', () => settle(null));
     socket.on('error', (cause) => settle(connectError(cause, connected)));
     socket.once('close', () => settle(connectError(undefined, connected)));
     return socket;
@@ -114,7 +106,7 @@ function checkedLookup(lookup: Lookup, rules: AddressRules): NetLookup {
   };
 }
 
-function tlsOpener(tls: UpstreamConnection['tls'], network: { host: string }): () => [Socket, () => void] {
+function tlsOpener(tls: UpstreamConnection['tls'], network: { host: string }): () => Socket {
   let context: SecureContext | undefined;
   let session: Buffer | undefined;
   const expected = tls?.serverName ?? network.host;
@@ -131,19 +123,10 @@ function tlsOpener(tls: UpstreamConnection['tls'], network: { host: string }): (
       ALPNProtocols: ['http/1.1'],
       ...(session === undefined ? {} : { session }),
     });
-    // A resumed session skips the check of the name, so only a connection that passed it may leave one.
-    let trusted = false;
-    let latest: Buffer | undefined;
+    // Node gives a session out only after the certificate's name was checked, which resuming it skips.
     socket.on('session', (ticket) => {
-      latest = ticket;
-      if (trusted) session = ticket;
+      session = ticket;
     });
-    return [
-      socket,
-      () => {
-        trusted = true;
-        session = latest ?? session;
-      },
-    ];
+    return socket;
   };
 }

@@ -21,7 +21,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #begun = false;
   #answered = false;
-  #retried = false;
   #done = false;
   #aborted = false;
 
@@ -96,7 +95,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController | null, cause: Error): void {
     if (this.#done) return;
-    if (!this.#retried && !this.#begun && this.#slot.served > 0 && isClosedByPeer(cause)) {
+    if (!this.#begun && this.#slot.served > 0 && isClosedByPeer(cause)) {
       this.#retry();
       return;
     }
@@ -118,9 +117,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.fail(new UpstreamError('total_timeout', this.#answered));
   }
 
-  /** The node had closed this connection while it was idle, so that the request was never read. */
+  /**
+   * The node closed this connection as it was being used again, most likely before it read the request. A fresh
+   * one has served nobody, so that this happens once.
+   */
   #retry(): void {
-    this.#retried = true;
     this.#controller = undefined;
     this.#pool.discard(this.#slot);
     this.#slot = this.#pool.acquireFresh();

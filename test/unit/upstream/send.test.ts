@@ -123,6 +123,19 @@ test.each(['close', 'reset'] as const)(
   },
 );
 
+test('the replacement is a fresh connection, not another idle one that may be as stale', async () => {
+  await using server = await scriptedUpstream((socket, connection, request) => {
+    if (connection < 2 && request === 1) socket.end();
+    else socket.write(answer(`c${connection}`));
+  });
+  const connection = connectionTo(server.port);
+  const pool = newPools().pool('n', connection);
+  await Promise.all([exchange(pool, connection).finished, exchange(pool, connection).finished]);
+  const third = exchange(pool, connection);
+  await third.finished;
+  expect(third).toMatchObject({ body: 'c2', ended: 1, errors: [] });
+});
+
 test('the replacement is not replaced again', async () => {
   await using server = await scriptedUpstream((socket, connection, request) => {
     if (connection === 0 && request === 0) socket.write(answer('x'));
