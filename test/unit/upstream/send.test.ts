@@ -134,6 +134,7 @@ test('the replacement is a fresh connection, not another idle one that may be as
   const third = exchange(pool, connection);
   await third.finished;
   expect(third).toMatchObject({ body: 'c2', ended: 1, errors: [] });
+  expect(server.requests).toHaveLength(4);
 });
 
 test('the replacement is not replaced again', async () => {
