@@ -15,7 +15,7 @@ const hasUserInfo = new RegExp(userInfo);
 
 /** `spec.baseURL`: where a node is. Always something that `new URL()` takes. */
 export function baseURL() {
-  return withRules(text(2_048, 1), [
+  return withRules(text(2_048), [
     {
       cel: `!self.matches(r'${userInfo}')`,
       message: 'must not hold user info',

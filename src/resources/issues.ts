@@ -8,7 +8,8 @@ type Issue = z.core.$ZodIssue;
 export function issueProblem(issue: Issue, document: unknown): Problem {
   const found = valueAt(document, issue.path);
   const place = { path: fieldPath(issue.path) };
-  if (found === undefined) return { ...place, reason: 'is missing', remedy: missingRemedy(issue) };
+  if (found === undefined && issue.code !== 'custom')
+    return { ...place, reason: 'is missing', remedy: missingRemedy(issue) };
   const value = issue.code === 'invalid_type' ? undefined : printable(issue.path, found);
   return { ...place, ...(value === undefined ? {} : { value }), ...words(issue, found) };
 }

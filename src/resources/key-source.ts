@@ -3,17 +3,15 @@ import { conditions, observedGeneration } from './conditions.ts';
 import { dateTime, line, mapOf, patterned, resourceName, text, whole } from './fields.ts';
 import { type ChangeRule, type Rule, withRules } from './rules.ts';
 
-/** The longest hint, and the shape of a hash, as spec and status hold them. */
 const keyHash = () =>
   patterned(
     71,
     /^sha256:[0-9a-f]{64}$/,
     'must be "sha256:" and 64 lower-case hexadecimal digits',
     'give the SHA-256 hash of the key, never the key itself',
-    71,
   );
 const keyHint = () =>
-  patterned(64, /^[ -~]+$/, 'must be visible ASCII', 'use letters, digits and punctuation', 1);
+  patterned(64, /^[ -~]+$/, 'must be visible ASCII', 'use letters, digits and punctuation');
 
 const metadataName =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;

@@ -34,7 +34,6 @@ const headerSchema = withRules(
         /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/,
         'must be the name of an HTTP header',
         'use letters, digits and "-"',
-        1,
       ),
       [nameAllowed],
     ).meta({ description: 'The name of the header.' }),
@@ -43,7 +42,6 @@ const headerSchema = withRules(
       /^[!-~]([ -~\t]*[!-~])?$/,
       'must be visible ASCII without blanks at its ends',
       'remove line breaks, outer blanks and letters beyond ASCII',
-      1,
     )
       .meta({ description: 'The value, for one that is no secret. Exactly one of value and secretRef.' })
       .optional(),

@@ -39,10 +39,16 @@ export function withRules<S extends z.ZodType>(
       });
     }
   });
-  const validations = [...rules, ...changeRules].map(({ cel, message, field }) => ({
+  const meta = schema.meta() ?? {};
+  const earlier = meta['x-kubernetes-validations'];
+  const validations = [...(Array.isArray(earlier) ? earlier : []), ...written([...rules, ...changeRules])];
+  return refined.meta({ ...meta, 'x-kubernetes-validations': validations });
+}
+
+function written(rules: readonly Pick<Rule<never>, 'cel' | 'message' | 'field'>[]) {
+  return rules.map(({ cel, message, field }) => ({
     rule: cel,
     message,
     ...(field === undefined ? {} : { fieldPath: `.${field}` }),
   }));
-  return refined.meta({ ...schema.meta(), 'x-kubernetes-validations': validations });
 }

@@ -7,6 +7,7 @@ import {
   line,
   mapOf,
   maxModelName,
+  modelAlias,
   modelName,
   namespaceName,
   patterned,
@@ -28,7 +29,7 @@ const modelEntrySchema = z.object({
     .boolean()
     .meta({ description: 'Whether callers may use the model; absent means what sync.newModels says.' })
     .optional(),
-  aliases: setOf(modelName(), 32)
+  aliases: setOf(modelAlias(), 16)
     .meta({ description: 'Other names that callers may use; the node is sent `name`.' })
     .optional(),
   dialect: dialectSchema
@@ -99,7 +100,7 @@ const timeoutsSchema = z.object({
 });
 
 const tlsSchema = z.object({
-  caBundle: withRules(text(131_072, 1), [
+  caBundle: withRules(text(131_072), [
     {
       cel: "self.contains('-----BEGIN CERTIFICATE-----') && self.contains('-----END CERTIFICATE-----')",
       message: 'must hold PEM certificates',
@@ -115,7 +116,6 @@ const tlsSchema = z.object({
     /^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*$/,
     'must be a DNS name',
     'write a host name without port or scheme',
-    1,
   )
     .meta({ description: 'Name that the certificate must carry, where it is not the host of baseURL.' })
     .optional(),
@@ -139,7 +139,7 @@ export const upstreamNodeSpecSchema = withRules(
         description: 'Credential from a Secret. At most one of apiKeySecretRef and encryptedAPIKey.',
       })
       .optional(),
-    encryptedAPIKey: withRules(text(maxSealedLength, 1), [
+    encryptedAPIKey: withRules(text(maxSealedLength), [
       {
         cel: "self.startsWith('-----BEGIN AGE ENCRYPTED FILE-----')",
         message: 'must be armored age text',
@@ -176,8 +176,9 @@ export const upstreamNodeSpecSchema = withRules(
           'Wishes for single models: enabled, aliases, dialect. Managers can own separate entries by server-side apply.',
       })
       .optional(),
+    // Written out: the API server judges a default by the rules before it fills in the defaults inside it.
     callerNamespaces: callerNamespacesSchema
-      .prefault({})
+      .prefault({ from: 'Same' })
       .meta({ description: 'Whose keys may use the node, besides what those keys themselves must allow.' }),
     sync: syncSchema.prefault({}).meta({ description: 'How the model list is kept.' }),
     healthCheck: healthCheckSchema.prefault({}).meta({ description: 'How the node is checked.' }),
