@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Reason } from '../resources/reasons.ts';
+import { isCredential, maxCredentialLength } from '../resources/sealed-key.ts';
 import { type Secret, secretValue } from '../resources/secret.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
@@ -13,9 +15,6 @@ export type Unsealed =
   | { readonly apiKey: string }
   | { readonly reason: Reason; readonly message: string }
   | undefined;
-
-/** Longest credential in characters. Longer ones run into the header limits of model servers. */
-const maxCredentialLength = 8_192;
 
 /** The Secrets that a node names, each once. They are in the node's own namespace. */
 export function namedSecrets(node: UpstreamNode): ReadonlySet<string> {
@@ -48,7 +47,12 @@ export function resolveCredentials(
       if (value !== undefined) headers.push({ name, value });
       continue;
     }
-    const fromSecret = entryOf(secretOf(secretRef.name), secretRef, `spec.headers[${index}].secretRef`);
+    const fromSecret = entryOf(
+      secretOf(secretRef.name),
+      secretRef,
+      `spec.headers[${index}].secretRef`,
+      checkedHeader,
+    );
     if (fromSecret === 'Pending') return { state: 'Pending' };
     if ('reason' in fromSecret) return refused(fromSecret);
     headers.push({ name, value: fromSecret.value });
@@ -78,15 +82,20 @@ function apiKeyOf(
 ): Found | undefined {
   const { apiKeySecretRef, encryptedAPIKey } = node.spec;
   if (apiKeySecretRef !== undefined) {
-    return entryOf(secretOf(apiKeySecretRef.name), apiKeySecretRef, 'spec.apiKeySecretRef');
+    return entryOf(secretOf(apiKeySecretRef.name), apiKeySecretRef, 'spec.apiKeySecretRef', checkedApiKey);
   }
   if (encryptedAPIKey === undefined) return undefined;
   if (unsealed === undefined) return 'Pending';
   if ('reason' in unsealed) return unsealed;
-  return checked(unsealed.apiKey, 'spec.encryptedAPIKey');
+  return checkedApiKey(unsealed.apiKey, 'spec.encryptedAPIKey');
 }
 
-function entryOf(secret: KnownSecret, ref: { name: string; key: string }, field: string): Found {
+function entryOf(
+  secret: KnownSecret,
+  ref: { name: string; key: string },
+  field: string,
+  checked: (value: string, field: string) => Found,
+): Found {
   if (secret === undefined) return 'Pending';
   if (secret === 'Missing') {
     return {
@@ -105,15 +114,23 @@ function entryOf(secret: KnownSecret, ref: { name: string; key: string }, field:
 }
 
 /** A line break or control character in a header value would end the header, or fail each request on its own. */
-function checked(value: string, field: string): Found {
-  const text = value.trim();
-  if (text.length > 0 && text.length <= maxCredentialLength && /^[!-~]([ -~]*[!-~])?$/.test(text)) {
-    return { value: text };
-  }
-  const what =
-    text.length > maxCredentialLength
-      ? `is longer than ${maxCredentialLength} characters`
-      : 'is empty or holds a character other than visible ASCII';
+function checkedHeader(value: string, field: string): Found {
+  if (value.length > maxCredentialLength) return tooLong(field);
+  if (/^[!-~]([ -~]*[!-~])?$/.test(value)) return { value };
+  return invalid(field, 'is empty or holds a character other than visible ASCII and blanks');
+}
+
+function checkedApiKey(value: string, field: string): Found {
+  if (value.length > maxCredentialLength) return tooLong(field);
+  if (isCredential(value)) return { value };
+  return invalid(field, 'is empty or holds a character other than visible ASCII');
+}
+
+function tooLong(field: string): Found {
+  return invalid(field, `is longer than ${maxCredentialLength} characters`);
+}
+
+function invalid(field: string, what: string): Found {
   return { reason: 'CredentialInvalid', message: `The value that ${field} leads to ${what}; replace it.` };
 }
 
@@ -140,12 +157,16 @@ function connectionOf(
   };
 }
 
-/** Versions of the named Secrets, no part of what they hold; a change of any makes another text. */
+/** Versions of the named Secrets and of the sealed text, no part of what they hold; a change of any makes another. */
 function versionsOf(node: UpstreamNode, secretOf: (name: string) => KnownSecret): string {
   const versions: string[] = [];
   for (const name of namedSecrets(node)) {
     const secret = secretOf(name);
     if (secret !== undefined && secret !== 'Missing') versions.push(secret.metadata.resourceVersion ?? '');
+  }
+  const { encryptedAPIKey } = node.spec;
+  if (encryptedAPIKey !== undefined) {
+    versions.push(`sealed-${createHash('sha256').update(encryptedAPIKey).digest('hex').slice(0, 16)}`);
   }
   return versions.join(',');
 }

@@ -1,0 +1,234 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Log } from '../observe/log.ts';
+import { Content } from './content.ts';
+import { DataFolder } from './data-folder.ts';
+import { DirectoryObjects } from './directory-objects.ts';
+import { DirectorySecrets } from './directory-secrets.ts';
+import { lockFolder } from './folder-lock.ts';
+import { type Breathe, Manifests } from './manifests.ts';
+import { openSealed } from './open-sealed.ts';
+import { FolderReader } from './read-folder.ts';
+import { Records } from './records.ts';
+import { sealingSecretName } from './sealing.ts';
+import type { Store } from './store.ts';
+import { watchFolder } from './watch-folder.ts';
+
+export interface DirectoryOptions {
+  /** The folder of manifests. */
+  readonly manifests: string;
+  /** The folder for what must survive a restart; made where it is missing. */
+  readonly data: string;
+  /** Where the sealing Secret lives. */
+  readonly homeNamespace: string;
+  readonly log: Log;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly randomBytes: (size: number) => Uint8Array;
+  /** Ends the watching; what is unwritten is then written and the data folder given free. */
+  readonly signal: AbortSignal;
+  /** How long the folder must be quiet before it is read; 60 ms. */
+  readonly quietMs?: number;
+  /** How often the folder is looked at without being told of a change; 2 s. */
+  readonly pollMs?: number;
+}
+
+export interface DirectoryStore extends Store {
+  /** Settles when everything is written and the data folder is free for another process. */
+  readonly closed: Promise<void>;
+}
+
+/** A folder that cannot be used; the message says which and what to do. */
+export class DirectoryError extends Error {
+  override readonly name = 'DirectoryError';
+}
+
+/**
+ * The store of standalone mode: the manifests of a folder, and a data folder for what an API server would keep.
+ * Settles when the folder was read once, so the store is `synced`; problems of single manifests are logged.
+ * @throws DirectoryError when a folder cannot be used, FolderLockError when another process has the data folder
+ */
+export async function openDirectoryStore(options: DirectoryOptions): Promise<DirectoryStore> {
+  const { homeNamespace, log, now, randomBytes, signal } = options;
+  const manifestsPath = resolve(options.manifests);
+  await mustBeFolder(manifestsPath);
+  const folder = await openData(resolve(options.data));
+  const unlock = lockFolder(folder.path());
+  try {
+    await folder.clean();
+    const records = await Records.load(folder, log);
+    const secrets: DirectorySecrets = await DirectorySecrets.load({
+      folder,
+      content: () => content,
+      log,
+      randomBytes,
+    });
+    const content: Content = new Content({
+      log,
+      sealingNamespace: homeNamespace,
+      openSealed,
+      wantSecret: (namespace, name, wanted) => secrets.want(namespace, name, wanted),
+    });
+    const manifests = new Manifests(log);
+    const objects = new DirectoryObjects({
+      content,
+      manifests,
+      records,
+      folder,
+      secrets,
+      log,
+      now,
+      randomBytes,
+    });
+    const reader = new FolderReader(manifestsPath, now);
+    const look = () => lookAt({ reader, manifests, objects, log, folder: manifestsPath });
+
+    secrets.want(homeNamespace, sealingSecretName, true);
+    await objects.load();
+    await look();
+    await secrets.settled();
+    await content.credentialsSettled();
+    if (manifests.sound) await objects.sweep();
+    content.markSynced();
+
+    const quietMs = options.quietMs ?? 60;
+    const closed = Promise.all([
+      watchFolder({ folder: manifestsPath, log, signal, quietMs, pollMs: options.pollMs ?? 2_000 }, look),
+      watchFolder({ folder: folder.path('secrets'), log, signal, quietMs, pollMs: 10_000 }, () =>
+        secrets
+          .look()
+          .catch((error: unknown) => log.error({ err: error }, 'The stored Secrets cannot be read')),
+      ),
+    ]).then(async () => {
+      await records
+        .close()
+        .catch((error: unknown) => log.error({ err: error }, 'The data folder cannot be written'));
+      unlock();
+    });
+    return storeOf({ content, folder, objects, secrets, records, log, now, closed });
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+async function lookAt(parts: {
+  reader: FolderReader;
+  manifests: Manifests;
+  objects: DirectoryObjects;
+  log: Log;
+  folder: string;
+}): Promise<void> {
+  const { reader, manifests, objects, log, folder } = parts;
+  const breathe = breather();
+  const touched = new Set<string>();
+  try {
+    for await (const news of reader.news()) {
+      if ('problem' in news) {
+        manifests.noteUnsound();
+        log.error(
+          { file: news.file, reason: news.problem, remedy: 'until then what it held last stays in force' },
+          'A manifest file cannot be read',
+        );
+        continue;
+      }
+      const { file, text } = news;
+      const ids = text === undefined ? manifests.remove(file) : await manifests.replace(file, text, breathe);
+      for (const id of ids) touched.add(id);
+    }
+  } catch (error) {
+    manifests.noteUnsound();
+    log.error(
+      { err: error, folder },
+      'The folder of manifests cannot be read; what it held last stays in force',
+    );
+  }
+  await objects.apply(touched, breathe);
+}
+
+const turnMs = 5;
+
+/** Gives the event loop a turn whenever it was held for a while: requests must not wait for a large file. */
+function breather(): Breathe {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since < turnMs) return;
+    await nextTurn();
+    since = performance.now();
+  };
+}
+
+function storeOf(parts: {
+  content: Content;
+  folder: DataFolder;
+  objects: DirectoryObjects;
+  secrets: DirectorySecrets;
+  records: Records;
+  log: Log;
+  now: () => number;
+  closed: Promise<void>;
+}): DirectoryStore {
+  const { content, folder, objects, secrets, records, log, now, closed } = parts;
+  return {
+    closed,
+    get: content.get.bind(content),
+    list: content.list.bind(content),
+    key: content.key.bind(content),
+    claims: content.claims.bind(content),
+    served: content.served.bind(content),
+    servedNames: content.servedNames.bind(content),
+    node: content.node.bind(content),
+    sealingIdentities: content.sealingIdentities.bind(content),
+    get synced() {
+      return content.synced;
+    },
+    whenSynced: content.whenSynced.bind(content),
+    subscribe: content.subscribe.bind(content),
+    writeStatus: (kind, resource, status) => objects.writeStatus(kind, resource, status),
+    readSecret: (namespace, name) => secrets.read(namespace, name),
+    async createSecret(secret) {
+      // Its owner's uid must be on disk first: with another uid after a crash the Secret would belong to nobody.
+      await records.saved();
+      return secrets.create(secret, `${new Date(now()).toISOString().slice(0, 19)}Z`);
+    },
+    replaceSecret: (secret) => secrets.replace(secret),
+    async publishSealingRecipient(recipient) {
+      const text = `${recipient}\n`;
+      if ((await folder.read(recipientFile)) !== text) await folder.write(recipientFile, text);
+    },
+    createKey: (key) => objects.createKey(key),
+    deleteKey: (key) => objects.deleteKey(key),
+    recordEvent({ regarding, type, reason, action, note }) {
+      const fields = { object: `${regarding.kind}/${regarding.namespace}/${regarding.name}`, reason, action };
+      if (type === 'Warning') log.warn(fields, note);
+      else log.info(fields, note);
+    },
+  };
+}
+
+const recipientFile = 'sealing-recipient.txt';
+
+async function openData(path: string): Promise<DataFolder> {
+  try {
+    return await DataFolder.open(path);
+  } catch (error) {
+    throw new DirectoryError(
+      `The data folder ${path} cannot be made or entered (${messageOf(error)}); check its permissions, or name another with --data`,
+      { cause: error },
+    );
+  }
+}
+
+async function mustBeFolder(path: string): Promise<void> {
+  const found = await stat(path).catch((error: unknown) => messageOf(error));
+  if (typeof found !== 'string' && found.isDirectory()) return;
+  const reason = typeof found === 'string' ? found : 'it is no folder';
+  throw new DirectoryError(
+    `The folder of manifests ${path} cannot be read (${reason}); make it, or name another with --manifests`,
+  );
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Log } from '../observe/log.ts';
+import type { DataFolder } from './data-folder.ts';
+import type { Kind, ResourceOf } from './store.ts';
+
+type Status = NonNullable<ResourceOf[Kind]['status']>;
+
+/** What an API server would keep beside the manifest of an object. */
+export interface ResourceRecord {
+  readonly uid: string;
+  readonly creationTimestamp: string;
+  readonly generation: number;
+  /** Tells whether the spec changed since; see `specMark`. */
+  readonly specMark: string;
+  readonly status?: Status | undefined;
+}
+
+const fileSchema = z.object({
+  version: z.literal(1),
+  resources: z.record(
+    z.string(),
+    z.object({
+      uid: z.string(),
+      creationTimestamp: z.string(),
+      generation: z.int(),
+      specMark: z.string(),
+      // Read back by `parseStored` together with the rest of the object.
+      status: z.record(z.string(), z.unknown()).optional(),
+    }),
+  ),
+});
+
+/** A short text that differs when the spec does. */
+export function specMark(spec: unknown): string {
+  return createHash('sha1').update(JSON.stringify(spec)).digest('base64').slice(0, 16);
+}
+
+/** Time between a change and its writing, so that a burst of changes becomes one write of each file. */
+const gatherMs = 200;
+const retryMs = 2_000;
+
+/**
+ * The records of all resources, by `Kind/namespace/name`, in 256 files of which a change rewrites one: a file for each
+ * would take minutes at the first start with 100,000 keys, a single one too long at each change.
+ */
+export class Records {
+  readonly #folder: DataFolder;
+  readonly #log: Log;
+  readonly #shards = new Map<string, Map<string, ResourceRecord>>();
+  readonly #changed = new Set<string>();
+  #writing: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  private constructor(folder: DataFolder, log: Log) {
+    this.#folder = folder;
+    this.#log = log;
+  }
+
+  /** Reads the records. A file that is not ours is left alone, logged, and overwritten when its records change. */
+  static async load(folder: DataFolder, log: Log): Promise<Records> {
+    const records = new Records(folder, log);
+    for (const path of await folder.list('state')) {
+      const text = await folder.read(path);
+      const parsed = fileSchema.safeParse(parseJson(text ?? ''));
+      if (!parsed.success) {
+        log.error(
+          { file: folder.path(path) },
+          'A file of the data folder is damaged; what it held is made anew',
+        );
+        continue;
+      }
+      for (const [id, record] of Object.entries(parsed.data.resources)) {
+        records.#shard(id).set(id, record as ResourceRecord);
+      }
+    }
+    return records;
+  }
+
+  get(id: string): ResourceRecord | undefined {
+    return this.#shards.get(shardOf(id))?.get(id);
+  }
+
+  *ids(): Iterable<string> {
+    for (const shard of this.#shards.values()) yield* shard.keys();
+  }
+
+  set(id: string, record: ResourceRecord): void {
+    this.#shard(id).set(id, record);
+    this.#note(id);
+  }
+
+  delete(id: string): void {
+    if (this.#shard(id).delete(id)) this.#note(id);
+  }
+
+  /** Settles when every change made so far is on disk. @throws the error of the file system */
+  async saved(): Promise<void> {
+    while (this.#changed.size > 0 || this.#writing !== undefined) await this.#write();
+  }
+
+  /** Writes what is left; later changes are not written any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.saved();
+  }
+
+  #shard(id: string): Map<string, ResourceRecord> {
+    const name = shardOf(id);
+    const shard = this.#shards.get(name) ?? new Map<string, ResourceRecord>();
+    this.#shards.set(name, shard);
+    return shard;
+  }
+
+  #note(id: string): void {
+    this.#changed.add(shardOf(id));
+    this.#later(gatherMs);
+  }
+
+  #later(ms: number): void {
+    if (this.#closed || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#write().catch((error: unknown) => {
+        this.#log.error(
+          { err: error, folder: this.#folder.path() },
+          'The data folder cannot be written; trying again',
+        );
+        this.#later(retryMs);
+      });
+    }, ms);
+  }
+
+  /** One writing at a time; who comes in between waits for it and looks again. */
+  async #write(): Promise<void> {
+    if (this.#writing !== undefined) return this.#writing;
+    this.#writing = this.#writeChanged().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #writeChanged(): Promise<void> {
+    for (const name of [...this.#changed]) {
+      this.#changed.delete(name);
+      const shard = this.#shards.get(name);
+      const path = `state/${name}.json`;
+      try {
+        if (shard === undefined || shard.size === 0) await this.#folder.remove(path);
+        else
+          await this.#folder.write(
+            path,
+            `${JSON.stringify({ version: 1, resources: Object.fromEntries(shard) })}\n`,
+          );
+      } catch (error) {
+        this.#changed.add(name);
+        throw error;
+      }
+    }
+  }
+}
+
+function shardOf(id: string): string {
+  return createHash('sha1').update(id).digest('hex').slice(0, 2);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

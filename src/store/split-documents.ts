@@ -1,0 +1,48 @@
+/** A piece of a file that holds one YAML document. */
+export interface DocumentText {
+  readonly text: string;
+  /** The line of the file it starts on, from 1. */
+  readonly line: number;
+}
+
+/**
+ * Cuts a file at its `---` lines, which end a document wherever they stand (YAML 1.2, 9.1.2), even inside a quoted or
+ * block scalar. Pieces that hold nothing but blanks and comments are left out. The marker stays with what follows it,
+ * because a document may start on its line.
+ * @returns undefined for a file with directives or `...` lines: those only the YAML parser can cut.
+ */
+export function splitDocuments(text: string): DocumentText[] | undefined {
+  if (/^(?:%|\.\.\.)/m.test(text)) return undefined;
+  const documents: DocumentText[] = [];
+  let start = 0;
+  let line = 1;
+  while (start < text.length) {
+    const end = nextMarker(text, start + 1);
+    const piece = text.slice(start, end);
+    if (!isBlank(piece)) documents.push({ text: piece, line });
+    line += countLines(piece);
+    start = end;
+  }
+  return documents;
+}
+
+/** Where the next `---` line starts, at `from` or later; the end of the text when there is none. */
+function nextMarker(text: string, from: number): number {
+  let at = text.indexOf('\n---', from - 1);
+  while (at !== -1) {
+    const after = text.charAt(at + 4);
+    if (after === '' || after === '\n' || after === '\r' || after === ' ' || after === '\t') return at + 1;
+    at = text.indexOf('\n---', at + 1);
+  }
+  return text.length;
+}
+
+function isBlank(piece: string): boolean {
+  return /^(?:---)?(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|$))*$/.test(piece);
+}
+
+function countLines(piece: string): number {
+  let lines = 0;
+  for (let at = piece.indexOf('\n'); at !== -1; at = piece.indexOf('\n', at + 1)) lines += 1;
+  return lines;
+}
