@@ -1,0 +1,58 @@
+import type { Condition } from '../resources/conditions.ts';
+import type { Reason } from '../resources/reasons.ts';
+import { timeText } from './time.ts';
+
+/** One thing to say about an object. The message holds no times, counters or ids, or every retry becomes a write. */
+export interface Observation {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/**
+ * How a controller stands with an object, as kstatus reads it (operator-conventions §2): `Settled`, still at it
+ * (`Reconciling`), or failed until something changes (`Stalled`).
+ */
+export type Progress = 'Settled' | 'Reconciling' | 'Stalled';
+
+const longestMessage = 1_024;
+
+/**
+ * The conditions to write: `observations`, and `Reconciling` or `Stalled` (never both, absent when not true) with the
+ * reason and message of the first observation, which must be `Ready`. `lastTransitionTime` is carried over from
+ * `before` where the status of a type did not flip.
+ */
+export function conditionList(
+  observations: readonly [Observation, ...Observation[]],
+  progress: Progress,
+  before: readonly Condition[] | undefined,
+  generation: number,
+  nowMs: number,
+): Condition[] {
+  const [ready] = observations;
+  const wanted =
+    progress === 'Settled'
+      ? observations
+      : [...observations, { ...ready, type: progress, status: 'True' as const }];
+  return wanted.map(({ type, status, reason, message }) => {
+    const old = before?.find((condition) => condition.type === type);
+    return {
+      type,
+      status,
+      reason,
+      message: message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message,
+      lastTransitionTime:
+        old !== undefined && old.status === status ? old.lastTransitionTime : timeText(nowMs),
+      observedGeneration: generation,
+    };
+  });
+}
+
+/** The condition of one type. */
+export function conditionOf(
+  conditions: readonly Condition[] | undefined,
+  type: string,
+): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}

@@ -1,0 +1,50 @@
+import { type Store, StoreError } from '../store/store.ts';
+
+/** What the controller reads and writes of a store. */
+export type ControllerStore = Pick<
+  Store,
+  | 'get'
+  | 'list'
+  | 'node'
+  | 'claims'
+  | 'served'
+  | 'subscribe'
+  | 'whenSynced'
+  | 'writeStatus'
+  | 'readSecret'
+  | 'createSecret'
+  | 'replaceSecret'
+  | 'publishSealingRecipient'
+  | 'recordEvent'
+>;
+
+/**
+ * The store, refusing every write once the lease may be another's. Timers fire late when the event loop stalls, so the
+ * question is asked right before each write and not left to the loss of the lease being noticed.
+ */
+export function fencedStore(store: Store, isLeaderValid: () => boolean): ControllerStore {
+  const fenced =
+    <A extends unknown[], R>(write: (...given: A) => Promise<R>) =>
+    async (...given: A): Promise<R> => {
+      if (!isLeaderValid())
+        throw new StoreError('Unavailable', 'This process no longer leads; nothing was written');
+      return write(...given);
+    };
+  return {
+    get: (kind, namespace, name) => store.get(kind, namespace, name),
+    list: (kind, namespace) => store.list(kind, namespace),
+    node: (namespace, name) => store.node(namespace, name),
+    claims: (hash) => store.claims(hash),
+    served: (name) => store.served(name),
+    subscribe: (listener) => store.subscribe(listener),
+    whenSynced: (signal) => store.whenSynced(signal),
+    readSecret: (namespace, name, signal) => store.readSecret(namespace, name, signal),
+    recordEvent: (event) => store.recordEvent(event),
+    writeStatus: async (kind, resource, status, signal) => {
+      await fenced(() => store.writeStatus(kind, resource, status, signal))();
+    },
+    createSecret: fenced((secret, signal) => store.createSecret(secret, signal)),
+    replaceSecret: fenced((secret, signal) => store.replaceSecret(secret, signal)),
+    publishSealingRecipient: fenced((recipient, signal) => store.publishSealingRecipient(recipient, signal)),
+  };
+}

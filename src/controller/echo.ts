@@ -1,0 +1,46 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Kind, ResourceOf } from '../store/store.ts';
+
+/** How long a written status is believed before what the store shows: the write may have been undone by somebody. */
+const longestMs = 30_000;
+
+/**
+ * Statuses that were written and that the store may not show yet, because its watch lags. Decided by the older one, a
+ * sync that has just ended would be due again.
+ */
+export class Echo<R extends ResourceOf[Kind]> {
+  readonly #now: () => number;
+  readonly #written = new Map<string, { uid: string | undefined; status: R['status']; atMs: number }>();
+
+  /** `now` gives milliseconds since 1970. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** The resource with the newest status that is known of it. */
+  newest(resource: R): R {
+    const key = keyOf(resource);
+    const written = this.#written.get(key);
+    if (written === undefined) return resource;
+    const isOver =
+      written.uid !== resource.metadata.uid ||
+      this.#now() - written.atMs > longestMs ||
+      isDeepStrictEqual(resource.status, written.status);
+    if (!isOver) return { ...resource, status: written.status };
+    this.#written.delete(key);
+    return resource;
+  }
+
+  wrote(resource: R, status: R['status']): void {
+    this.#written.set(keyOf(resource), { uid: resource.metadata.uid, status, atMs: this.#now() });
+  }
+
+  /** Forgets what was written to `namespace/name`. */
+  forget(key: string): void {
+    this.#written.delete(key);
+  }
+}
+
+function keyOf({ metadata }: ResourceOf[Kind]): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}

@@ -1,0 +1,86 @@
+import type { Log } from '../observe/log.ts';
+import { StoreError } from '../store/store.ts';
+import type { Clock } from './clock.ts';
+import type { ControllerObserver } from './metrics.ts';
+import type { Queue } from './queue.ts';
+import { TerminalError } from './terminal-error.ts';
+
+/** What one reconcile works with. `signal` aborts at shutdown and after the time that a reconcile may take. */
+export interface ReconcileContext {
+  readonly signal: AbortSignal;
+  readonly log: Log;
+}
+
+/** When to look again although nothing changed. */
+export interface ReconcileOutcome {
+  readonly requeueAfterMs?: number;
+}
+
+/**
+ * Makes one resource (`namespace/name`) true: reads it as it is now, decides, writes. Level-based: what woke it is not
+ * told. Throws to be tried again with a growing wait; throws TerminalError to be left alone until something changes.
+ */
+export type Reconcile = (key: string, context: ReconcileContext) => Promise<ReconcileOutcome>;
+
+/** One controller: a name for logs and metrics, its queue and what it does with a key. */
+export interface Reconciler {
+  readonly name: string;
+  readonly queue: Queue;
+  readonly observer: ControllerObserver;
+  readonly reconcile: Reconcile;
+}
+
+const reconcileTimeoutMs = 60_000;
+
+/** Runs `count` workers until the queue is closed; settles when the last has finished what it was at. Never rejects. */
+export async function runWorkers(
+  reconciler: Reconciler,
+  count: number,
+  options: { log: Log; clock: Clock; reconcileID: () => string; signal: AbortSignal },
+): Promise<void> {
+  reconciler.observer.workers(count);
+  await Promise.all(Array.from({ length: count }, () => work(reconciler, options)));
+}
+
+async function work(
+  reconciler: Reconciler,
+  options: { log: Log; clock: Clock; reconcileID: () => string; signal: AbortSignal },
+): Promise<void> {
+  const { queue } = reconciler;
+  for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+    await reconcileOnce(reconciler, key, options);
+    queue.done(key);
+  }
+}
+
+async function reconcileOnce(
+  { name, queue, observer, reconcile }: Reconciler,
+  key: string,
+  {
+    log,
+    clock,
+    reconcileID,
+    signal,
+  }: { log: Log; clock: Clock; reconcileID: () => string; signal: AbortSignal },
+): Promise<void> {
+  const started = clock.now();
+  const seconds = (): number => (clock.now() - started) / 1_000;
+  const [namespace, resource] = key.split('/');
+  const child = log.child({ controller: name, namespace, name: resource, reconcileID: reconcileID() });
+  observer.started();
+  try {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(reconcileTimeoutMs)]);
+    const { requeueAfterMs } = await reconcile(key, { signal: limit, log: child });
+    queue.forgive(key);
+    if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs);
+    observer.ended(requeueAfterMs === undefined ? 'success' : 'requeue_after', false, seconds());
+  } catch (error) {
+    const terminal = error instanceof TerminalError;
+    observer.ended('error', terminal, seconds());
+    if (signal.aborted) return;
+    // Somebody else wrote first: look at what is there now. Expected, so no error in the log.
+    const raced = error instanceof StoreError && (error.reason === 'Conflict' || error.reason === 'NotFound');
+    child[raced ? 'debug' : 'error']({ err: error }, 'Reconcile failed');
+    if (!terminal) queue.retry(key, error instanceof StoreError ? error.retryAfterMs : undefined);
+  }
+}

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import type { Registry } from 'prom-client';
+import type { Log } from '../observe/log.ts';
+import type { Store } from '../store/store.ts';
+import type { Pools } from '../upstream/pools.ts';
+import type { Clock } from './clock.ts';
+import { fencedStore } from './controller-store.ts';
+import { type ControllerMetrics, createControllerMetrics } from './metrics.ts';
+import { Queue } from './queue.ts';
+import { type Reconcile, type Reconciler, runWorkers } from './reconciler.ts';
+import { askOver } from './upstream-node/contact.ts';
+import { nodeReconcile } from './upstream-node/reconcile.ts';
+import { type Queues, wakeAll, wakeOn } from './wake.ts';
+
+export interface ControllerOptions {
+  readonly store: Store;
+  readonly pools: Pools;
+  readonly log: Log;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  /** From 0 to 1, for jitter; `Math.random` outside of tests. */
+  readonly random: () => number;
+  /** `crypto.randomBytes` outside of tests. */
+  readonly randomBytes: (size: number) => Uint8Array;
+  /** What callers use, with its version segment; written into the Secrets of keys. */
+  readonly gatewayURL: string;
+  /** Where the sealing pair lives, and the namespace whose nodes every key may be served by. */
+  readonly homeNamespace: string;
+  /** Workers for each kind; 4 by default. */
+  readonly workers?: number;
+  /** Syncs and health checks at one time, over all nodes; 32 by default. */
+  readonly contacts?: number;
+  /** Ends the controller. */
+  readonly signal: AbortSignal;
+  /** Asked before each write; false refuses it. Absent: always true (standalone). */
+  readonly isLeaderValid?: () => boolean;
+}
+
+const defaultWorkers = 4;
+const defaultContacts = 32;
+/** A net under the level-based design: every resource is looked at about this often, whatever woke it or failed to. */
+const resyncMs = 10 * 3_600_000;
+
+/**
+ * Makes status true: syncs and checks nodes, issues keys, keeps the sealing pair. Waits for the store's first complete
+ * list, then works until `signal` aborts; settles when the last worker has finished. Rejects only when `signal` aborts
+ * before the store is complete. Leader election is the caller's: run it while leading.
+ */
+export async function runController(options: ControllerOptions): Promise<void> {
+  const { log, clock, signal, workers = defaultWorkers } = options;
+  const store = fencedStore(options.store, options.isLeaderValid ?? (() => true));
+  const metrics = createControllerMetrics(options.registry, clock.now);
+  await store.whenSynced(signal);
+
+  const nodes = controllerOf('upstreamnode', clock, metrics);
+  const queues: Queues = { UpstreamNode: nodes.queue, APIKey: nodes.queue, MasterKey: nodes.queue };
+  const reconcilers: Reconciler[] = [
+    nodes.with(
+      nodeReconcile({
+        store,
+        ask: askOver(options.pools, clock.now),
+        metrics,
+        clock,
+        log,
+        queue: nodes.queue,
+        release: (id) => options.pools.release(id),
+        concurrency: options.contacts ?? defaultContacts,
+        signal,
+      }),
+    ),
+  ];
+
+  const unsubscribe = store.subscribe((change) => wakeOn(change, queues, () => {}));
+  wakeAll(store, queues, 'Background');
+  const cancelResync = every(
+    clock,
+    () => resyncMs * (0.9 + 0.2 * options.random()),
+    () => wakeAll(store, queues, 'Background'),
+  );
+  const stop = (): void => {
+    for (const { queue } of reconcilers) queue.close();
+  };
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop, { once: true });
+  const reconcileID = (): string => randomUUID();
+  await Promise.all(
+    reconcilers.map((reconciler) => runWorkers(reconciler, workers, { log, clock, reconcileID, signal })),
+  );
+  unsubscribe();
+  cancelResync();
+}
+
+interface Unfinished {
+  readonly queue: Queue;
+  with(reconcile: Reconcile): Reconciler;
+}
+
+function controllerOf(name: string, clock: Clock, metrics: ControllerMetrics): Unfinished {
+  const observer = metrics.controller(name, () => queue.startTimes());
+  const queue = new Queue(clock, observer.queue);
+  return { queue, with: (reconcile) => ({ name, queue, observer, reconcile }) };
+}
+
+/** Calls `action` again and again after the milliseconds that `wait` gives each time; the answer ends it. */
+function every(clock: Clock, wait: () => number, action: () => void): () => void {
+  let cancel = clock.after(wait(), function again() {
+    action();
+    cancel = clock.after(wait(), again);
+  });
+  return () => cancel();
+}

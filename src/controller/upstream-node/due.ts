@@ -1,0 +1,133 @@
+import { conditionOf } from '../conditions.ts';
+import type { Urgency } from '../queue.ts';
+import type { Gathered } from './gather.ts';
+import type { ContactKind } from './memory.ts';
+import { nextCheck, nextRetry, nextSync } from './schedule.ts';
+
+/** Why something is to be done now, in words for the debug log; undefined: it is not. */
+type Cause = (gathered: Gathered) => string | undefined;
+
+/** Whether the connection differs from the one that the last sync or plan knew. */
+function isReconnected({ node, credentials, credentialVersion, connectionKey, memory }: Gathered): boolean {
+  if (memory.connectionKey !== undefined && memory.connectionKey !== connectionKey) return true;
+  const synced = node.status?.syncedWith;
+  if (synced === undefined) return false;
+  if (synced.baseURL !== node.spec.baseURL) return true;
+  if (credentials.state !== 'Resolved') return false;
+  // Refused before a restart and resolved now, perhaps with the very same version.
+  if (conditionOf(node.status?.conditions, 'CredentialsResolved')?.status === 'False') return true;
+  return (synced.secretResourceVersion ?? '') !== credentialVersion;
+}
+
+/** Whether the connection changed and no contact has ended since, as far as memory and status tell. */
+export function connectionChanged(gathered: Gathered): boolean {
+  return gathered.memory.connectionChanged || isReconnected(gathered);
+}
+
+const neverSynced: Cause = ({ node }) =>
+  node.status?.syncedWith === undefined ? 'it was never synced' : undefined;
+
+const reconnected: Cause = (gathered) =>
+  connectionChanged(gathered) ? 'its connection or credential changed' : undefined;
+
+const requested: Cause = ({ node, syncRequest }) =>
+  syncRequest !== undefined && syncRequest !== node.status?.lastHandledSyncRequest
+    ? 'the annotation asks for it'
+    : undefined;
+
+const discoverySwitched: Cause = ({ node, memory }) =>
+  memory.discovery !== undefined && memory.discovery !== node.spec.sync.discovery
+    ? 'spec.sync.discovery changed'
+    : undefined;
+
+const failedBefore: Cause = (gathered) => {
+  const { node, nowMs } = gathered;
+  if (node.status?.lastSyncError === undefined) return undefined;
+  const isDue = [nextRetry(gathered), nextCheck(gathered)].some((due) => due !== undefined && due <= nowMs);
+  return isDue ? 'the last sync failed' : undefined;
+};
+
+const scheduled: Cause = (gathered) => {
+  const due = nextSync(gathered);
+  return due !== undefined && due <= gathered.nowMs ? 'its schedule says so' : undefined;
+};
+
+/** Why to ask the node for its models now because somebody changed something; the first that holds is told. */
+const wishedSyncCauses: readonly Cause[] = [neverSynced, reconnected, requested, discoverySwitched];
+
+/** Why to ask it without anybody waiting. */
+const syncCauses: readonly Cause[] = [failedBefore, scheduled];
+
+/** Why to apply the manual list now, where the node is not asked for its models (`discovery: Never`). */
+const localSyncCauses: readonly Cause[] = [
+  neverSynced,
+  (gathered) => (isReconnected(gathered) ? 'its connection or credential changed' : undefined),
+  requested,
+  discoverySwitched,
+  ({ node }) => (node.status?.lastSyncError === undefined ? undefined : 'an earlier sync failed'),
+];
+
+/** Why to check the node's health now. */
+const checkCauses: readonly Cause[] = [
+  (gathered) => {
+    const due = nextCheck(gathered);
+    return due !== undefined && due <= gathered.nowMs ? 'its schedule says so' : undefined;
+  },
+  (gathered) =>
+    gathered.node.spec.healthCheck.mode === 'Models' && connectionChanged(gathered)
+      ? 'its connection changed'
+      : undefined,
+];
+
+/** How a sync is done that does not contact the node: `Manual` is one, `Postponed` leaves the contact to its schedule. */
+export type LocalSync = 'Manual' | 'Postponed' | undefined;
+
+/** Whether the manual list settles the sync that is due, without a word to the node (design §2, "Model sync"). */
+export function localSync(gathered: Gathered): LocalSync {
+  const { node } = gathered;
+  if (node.spec.sync.discovery === 'Never') {
+    return first(localSyncCauses, gathered) === undefined ? undefined : 'Manual';
+  }
+  const hasManual = (node.spec.manualModels ?? []).length > 0;
+  const isNew = neverSynced(gathered) !== undefined && requested(gathered) === undefined;
+  return isNew && hasManual && !connectionChanged(gathered) ? 'Postponed' : undefined;
+}
+
+/** A contact that is due, why, and whether somebody waits for it. */
+export interface DueContact {
+  readonly kind: ContactKind;
+  readonly cause: string;
+  readonly urgency: Urgency;
+}
+
+/** What to contact the node for now; undefined when nothing is due. */
+export function dueContact(gathered: Gathered): DueContact | undefined {
+  const { credentials, node } = gathered;
+  if (credentials.state !== 'Resolved' || node.metadata.deletionTimestamp !== undefined) return undefined;
+  if (node.spec.sync.discovery === 'Always') {
+    const wished = first(wishedSyncCauses, gathered);
+    if (wished !== undefined) return { kind: 'sync', cause: wished, urgency: 'Urgent' };
+    const cause = first(syncCauses, gathered);
+    if (cause !== undefined) return { kind: 'sync', cause, urgency: 'Background' };
+  }
+  const cause = first(checkCauses, gathered);
+  return cause === undefined ? undefined : { kind: 'check', cause, urgency: 'Background' };
+}
+
+/** When something falls due next, in milliseconds since 1970; undefined when only a change can make it so. */
+export function nextDue(gathered: Gathered): number | undefined {
+  const { credentials, node } = gathered;
+  if (credentials.state !== 'Resolved' || node.metadata.deletionTimestamp !== undefined) return undefined;
+  const dues = [nextCheck(gathered), nextSync(gathered), nextRetry(gathered)].filter(
+    (due) => due !== undefined,
+  );
+  return dues.length === 0 ? undefined : Math.min(...dues);
+}
+
+function first(causes: readonly Cause[], gathered: Gathered): string | undefined {
+  for (const cause of causes) {
+    const why = cause(gathered);
+    if (why !== undefined) return why;
+  }
+  return undefined;
+}

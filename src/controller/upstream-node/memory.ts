@@ -1,0 +1,49 @@
+import type { Answer } from './verdict.ts';
+
+/** What this process remembers of a node between reconciles. A restart starts again: everything that must last is in the status. */
+export interface NodeMemory {
+  /** When this process first saw the node, in milliseconds since 1970. */
+  readonly sinceMs: number;
+  /** Contacts that ended, and the last one's end. */
+  readonly contacts: number;
+  readonly lastContactMs: number | undefined;
+  /** Contacts in a row that could not reach the node (for `failureThreshold`), and syncs in a row that failed. */
+  readonly unreachable: number;
+  readonly failedSyncs: number;
+  /** The node asked (`Retry-After`) not to be contacted before. */
+  readonly notBeforeMs: number;
+  /** What the connection and the way of discovery were when last planned; undefined before. */
+  readonly connectionKey: string | undefined;
+  /** The connection changed while this process ran, and no contact has ended since. */
+  readonly connectionChanged: boolean;
+  readonly discovery: 'Always' | 'Never' | undefined;
+}
+
+/** The memory of a node that is seen for the first time. */
+export function freshMemory(nowMs: number): NodeMemory {
+  return {
+    sinceMs: nowMs,
+    contacts: 0,
+    lastContactMs: undefined,
+    unreachable: 0,
+    failedSyncs: 0,
+    notBeforeMs: 0,
+    connectionKey: undefined,
+    connectionChanged: false,
+    discovery: undefined,
+  };
+}
+
+export type ContactKind = 'sync' | 'check';
+
+/** A contact that ended. */
+export interface Contact {
+  readonly kind: ContactKind;
+  readonly answer: Answer;
+  /** When it ended, in milliseconds since 1970. */
+  readonly atMs: number;
+  /** What the connection was (`Gathered.connectionKey`): an answer of another one says nothing of the node as it is now. */
+  readonly connectionKey: string;
+  /** The value of the sync annotation when it began. */
+  readonly syncRequest: string | undefined;
+}

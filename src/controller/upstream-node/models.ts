@@ -1,0 +1,108 @@
+import type { StatusModel, UpstreamNodeSpec } from '../../resources/upstream-node.ts';
+
+/**
+ * What is known of the node's own list: its names (`truncated`: not all of them), that it has none to offer, or nothing
+ * new (`Unasked`).
+ */
+export type Listing =
+  | { readonly kind: 'Names'; readonly names: readonly string[]; readonly truncated: boolean }
+  | { readonly kind: 'NoEndpoint' }
+  | { readonly kind: 'Unasked' };
+
+export interface MergedModels {
+  readonly models: StatusModel[];
+  readonly truncated: boolean;
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/** A model goes once it was absent from this many successful syncs in a row. */
+const missesToRemove = 3;
+/** etcd refuses objects of about 1.5 MB, and every gateway holds every status (design §2). */
+const maxModels = 5_000;
+const maxModelBytes = 640 * 1_024;
+const longestName = 512;
+
+/**
+ * The models of a node: the discovered ones and the manual ones (design §2, "Model sync"). Without a new listing the
+ * discovered ones stay as they are, so that a change of the manual list applies at once. A model known before keeps
+ * what it was (`newModels` says only what one starts as); manual models start enabled; a wish in `spec.models` wins.
+ * Sorted by name. Beyond the bounds manual models stay first, then those known before.
+ */
+export function mergeModels(
+  before: readonly StatusModel[],
+  spec: Pick<UpstreamNodeSpec, 'manualModels' | 'models' | 'sync'>,
+  listing: Listing,
+): MergedModels {
+  const known = new Map(before.map((model) => [model.name, model]));
+  const manual = new Set(spec.manualModels ?? []);
+  const wishes = new Map((spec.models ?? []).map(({ name, enabled }) => [name, enabled]));
+  const found = discovered(before, spec.sync.discovery, listing);
+  const startEnabled = spec.sync.newModels === 'Enabled';
+
+  const entries = [...new Set([...manual, ...found.keys()])].map((name): StatusModel => {
+    const misses = found.get(name);
+    return {
+      name,
+      enabled: wishes.get(name) ?? (manual.has(name) || (known.get(name)?.enabled ?? startEnabled)),
+      source: misses === undefined ? 'Manual' : 'Discovered',
+      ...(misses === undefined || misses === 0 ? {} : { missedSyncs: misses }),
+    };
+  });
+
+  const { kept, truncated } = bounded(entries, manual, known);
+  const names = new Set(kept.map(({ name }) => name));
+  return {
+    models: kept.sort(byName),
+    truncated: truncated || (listing.kind === 'Names' && listing.truncated),
+    added: kept.filter(({ name }) => !known.has(name)).map(({ name }) => name),
+    removed: before.filter(({ name }) => !names.has(name)).map(({ name }) => name),
+  };
+}
+
+/** The models that count as discovered, with the syncs in a row that missed each. */
+function discovered(
+  before: readonly StatusModel[],
+  discovery: 'Always' | 'Never',
+  listing: Listing,
+): Map<string, number> {
+  const found = new Map<string, number>();
+  if (discovery === 'Never') return found;
+  const listed = listing.kind === 'Names' ? listing.names.filter(isModelName) : [];
+  for (const name of listed) found.set(name, 0);
+  for (const { name, source, missedSyncs = 0 } of before) {
+    if (found.has(name) || source !== 'Discovered') continue;
+    // What a listing that was cut off does not name may well be there.
+    const unknown = listing.kind === 'Unasked' || (listing.kind === 'Names' && listing.truncated);
+    const misses = unknown ? missedSyncs : missedSyncs + 1;
+    if (misses < missesToRemove) found.set(name, misses);
+  }
+  return found;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the purpose
+const modelName = /^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$/;
+
+function isModelName(name: string): boolean {
+  return name.length <= longestName && name !== '*' && modelName.test(name);
+}
+
+function bounded(
+  entries: readonly StatusModel[],
+  manual: ReadonlySet<string>,
+  known: ReadonlyMap<string, StatusModel>,
+): { kept: StatusModel[]; truncated: boolean } {
+  const rank = ({ name }: StatusModel): number => (manual.has(name) ? 0 : known.has(name) ? 1 : 2);
+  const kept: StatusModel[] = [];
+  let bytes = 2;
+  for (const entry of [...entries].sort((a, b) => rank(a) - rank(b) || byName(a, b))) {
+    bytes += Buffer.byteLength(JSON.stringify(entry)) + 1;
+    if (kept.length === maxModels || bytes > maxModelBytes) return { kept, truncated: true };
+    kept.push(entry);
+  }
+  return { kept, truncated: false };
+}
+
+function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
+}

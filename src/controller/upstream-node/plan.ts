@@ -1,0 +1,319 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { UpstreamNodeStatus } from '../../resources/upstream-node.ts';
+import { conditionList, conditionOf, type Observation } from '../conditions.ts';
+import { timeOf, timeText } from '../time.ts';
+import { connectionChanged, type DueContact, dueContact, type LocalSync, localSync, nextDue } from './due.ts';
+import { type NodeEvent, nodeEvents } from './events.ts';
+import type { Gathered } from './gather.ts';
+import type { NodeMemory } from './memory.ts';
+import { type Listing, type MergedModels, mergeModels } from './models.ts';
+import { phaseOf, readinessOf } from './readiness.ts';
+import { type Health, healthOfSync, judgeHealth, judgeSync, type SyncVerdict } from './verdict.ts';
+
+/** What to do about a node. */
+export interface NodePlan {
+  /** The status to write; undefined when it is as it should be. */
+  readonly status: UpstreamNodeStatus | undefined;
+  /** What happened to it; to be told once the status is written. */
+  readonly events: readonly NodeEvent[];
+  /** What to contact the node for now. */
+  readonly contact: DueContact | undefined;
+  /** When to look again, in milliseconds since 1970; undefined when only a change or the contact's end matters. */
+  readonly nextDueMs: number | undefined;
+  /** To be remembered once the status is written. */
+  readonly memory: NodeMemory;
+}
+
+/** The status says when a node was checked at most this much too early (design §2). */
+const checkTimeGrainMs = 300_000;
+
+/**
+ * Decides about one node. Pure: the same facts give the same plan, and a plan that was carried out gives, planned again,
+ * nothing to write. First what just ended is made into a status, then what is due next follows from that status.
+ */
+export function plan(gathered: Gathered): NodePlan {
+  const { node, credentials, memory, nowMs } = gathered;
+  // Nothing is known of the credential yet (the process starts): what an earlier one found out still stands.
+  if (credentials.state === 'Pending' && (node.status?.conditions ?? []).length > 0) {
+    return { status: undefined, events: [], contact: undefined, nextDueMs: undefined, memory };
+  }
+  const found = finding(gathered);
+  const remembered = remember(gathered, found);
+  const models = mergeModels(node.status?.models ?? [], node.spec, listingOf(found));
+  const candidate = settled(gathered, found, statusOf(gathered, found, remembered, models));
+  const status = isDeepStrictEqual(node.status, candidate) ? undefined : candidate;
+  const after: Gathered = {
+    ...gathered,
+    node: { ...node, status: candidate },
+    memory: remembered,
+    contact: undefined,
+    nowMs,
+  };
+  const contact = dueContact(after);
+  return {
+    status,
+    events: nodeEvents(node, candidate, models),
+    contact,
+    nextDueMs: contact === undefined ? nextDue(after) : undefined,
+    memory: remembered,
+  };
+}
+
+/** What is new: the answer of a contact, or a sync that the manual list settles. */
+interface Finding {
+  readonly health: Health | undefined;
+  readonly sync: SyncVerdict | undefined;
+  readonly local: LocalSync;
+  /** The connection changed, and nothing new is known of the changed one. */
+  readonly changed: boolean;
+}
+
+function finding(gathered: Gathered): Finding {
+  const { contact, node, credentials } = gathered;
+  const isResolved = credentials.state === 'Resolved';
+  if (contact === undefined) {
+    const local = isResolved ? localSync(gathered) : undefined;
+    return { health: undefined, sync: undefined, local, changed: connectionChanged(gathered) };
+  }
+  const { answer } = contact;
+  const sync = contact.kind === 'sync' ? judgeSync(answer) : undefined;
+  const health = sync === undefined ? judgeHealth(answer) : healthOfSync(answer, sync);
+  // A check that ended says nothing of the models, so a sync that waits because of the change still waits.
+  const changed = sync === undefined && node.spec.sync.discovery === 'Always' && connectionChanged(gathered);
+  return { health, sync, local: undefined, changed };
+}
+
+function listingOf({ sync }: Finding): Listing {
+  return sync === undefined || sync.kind === 'Failed' ? { kind: 'Unasked' } : sync;
+}
+
+function remember(gathered: Gathered, { health, sync, changed, local }: Finding): NodeMemory {
+  const { contact, memory, node, connectionKey } = gathered;
+  const isNew = memory.connectionKey !== undefined && memory.connectionKey !== connectionKey;
+  const nobodyAsks = local === 'Manual' && node.spec.healthCheck.mode === 'None';
+  const base: NodeMemory = {
+    ...memory,
+    connectionKey,
+    connectionChanged: changed && !nobodyAsks,
+    discovery: discoveryKnown(gathered, sync),
+    ...(isNew ? { unreachable: 0, failedSyncs: 0, notBeforeMs: 0 } : {}),
+  };
+  if (contact === undefined) return base;
+  const { answer, atMs } = contact;
+  const retryAfter = answer.kind === 'status' ? (answer.retryAfterSeconds ?? 0) : 0;
+  return {
+    ...base,
+    contacts: memory.contacts + 1,
+    lastContactMs: atMs,
+    unreachable: unreachableAfter(base.unreachable, health),
+    failedSyncs: sync === undefined ? base.failedSyncs : sync.kind === 'Failed' ? base.failedSyncs + 1 : 0,
+    notBeforeMs: atMs + Math.min(retryAfter, longestRetryAfterSeconds) * 1_000,
+  };
+}
+
+const longestRetryAfterSeconds = 300;
+
+/** Switching discovery on asks for a sync: it counts as done when one has ended. */
+function discoveryKnown({ memory, node }: Gathered, sync: SyncVerdict | undefined): 'Always' | 'Never' {
+  const isAwaited = memory.discovery === 'Never' && sync === undefined;
+  return isAwaited ? 'Never' : node.spec.sync.discovery;
+}
+
+function unreachableAfter(before: number, health: Health | undefined): number {
+  if (health === undefined || health.state === 'Unchanged') return before;
+  return health.state === 'Bad' && health.unreachable ? before + 1 : 0;
+}
+
+function statusOf(
+  gathered: Gathered,
+  found: Finding,
+  memory: NodeMemory,
+  { models, truncated }: MergedModels,
+): UpstreamNodeStatus {
+  const { node, credentials, contact, nowMs } = gathered;
+  const before = node.status ?? {};
+  const generation = node.metadata.generation ?? 0;
+  const sync = syncStatus(gathered, found);
+  const standing = {
+    node,
+    credentials,
+    health: found.health,
+    unreachable: memory.unreachable,
+    changed: found.changed,
+    modelCount: models.length,
+    listless: sync.listless,
+  };
+  const phase = phaseOf(standing);
+  const { ready, progress } = readinessOf(standing, phase);
+  const checkTime = checkTimeOf(before, found, contact?.atMs);
+  const observations = [ready, sync.observation, credentialsObservation(gathered)] as const;
+  return {
+    observedGeneration: generation,
+    phase,
+    models,
+    ...(isTruncated(found, before, truncated) ? { modelsTruncated: true } : {}),
+    modelCount: models.length,
+    enabledModelCount: models.filter(({ enabled }) => enabled).length,
+    ...sync.fields,
+    ...(checkTime === undefined ? {} : { lastHealthCheckTime: checkTime }),
+    apiKeySet: credentials.state === 'Resolved' && credentials.apiKeySet,
+    conditions: conditionList(observations, progress, before.conditions, generation, nowMs),
+  };
+}
+
+function isTruncated({ sync }: Finding, before: UpstreamNodeStatus, truncated: boolean): boolean {
+  const isAsked = sync !== undefined && sync.kind !== 'Failed';
+  return truncated || (!isAsked && before.modelsTruncated === true);
+}
+
+function checkTimeOf(
+  before: UpstreamNodeStatus,
+  { health, changed }: Finding,
+  atMs: number | undefined,
+): string | undefined {
+  if (changed) return undefined;
+  if (health === undefined || atMs === undefined) return before.lastHealthCheckTime;
+  // A node that only ever answered 429 was not checked yet.
+  if (health.state === 'Unchanged' && before.lastHealthCheckTime === undefined) return undefined;
+  return timeText(atMs);
+}
+
+type SyncFields = Pick<
+  UpstreamNodeStatus,
+  'lastSyncTime' | 'lastSyncError' | 'syncedWith' | 'lastHandledSyncRequest'
+>;
+
+interface SyncStatus {
+  readonly fields: SyncFields;
+  readonly observation: Observation;
+  readonly listless: boolean;
+}
+
+const synced = { type: 'ModelsSynced', status: 'True' } as const;
+const manualApplied: Observation = {
+  ...synced,
+  reason: 'ManualModelsApplied',
+  message: 'The model list is the manual one.',
+};
+const listlessMessage =
+  'GET {baseURL}/models answered 404: the node has no listing. Set spec.manualModels to the models that it serves.';
+
+function syncStatus(gathered: Gathered, { sync, local }: Finding): SyncStatus {
+  const { node, contact, credentialVersion, syncRequest, nowMs } = gathered;
+  const before = node.status ?? {};
+  const syncedWith = {
+    baseURL: node.spec.baseURL,
+    ...(credentialVersion === '' ? {} : { secretResourceVersion: credentialVersion }),
+  };
+  const hasManual = (node.spec.manualModels ?? []).length > 0;
+  if (sync !== undefined && contact !== undefined) {
+    const failure = failureOf(sync, hasManual);
+    const handled = contact.syncRequest;
+    return {
+      fields: {
+        lastSyncTime: timeText(contact.atMs),
+        ...(failure === undefined ? {} : { lastSyncError: failure.message }),
+        syncedWith,
+        ...(handled === undefined ? {} : { lastHandledSyncRequest: handled }),
+      },
+      observation: failure ?? (sync.kind === 'Names' ? namesSynced(sync.truncated) : manualApplied),
+      listless: failure?.reason === 'NoModels',
+    };
+  }
+  if (local === 'Manual') {
+    const handled = syncRequest ?? before.lastHandledSyncRequest;
+    return {
+      fields: {
+        lastSyncTime: timeText(nowMs),
+        syncedWith,
+        ...(handled === undefined ? {} : { lastHandledSyncRequest: handled }),
+      },
+      observation: manualApplied,
+      listless: false,
+    };
+  }
+  if (local === 'Postponed') return { fields: { syncedWith }, observation: manualApplied, listless: false };
+  return unsynced(before, hasManual);
+}
+
+function failureOf(sync: SyncVerdict, hasManual: boolean): Observation | undefined {
+  const failed = { type: 'ModelsSynced', status: 'False' } as const;
+  if (sync.kind === 'NoEndpoint' && !hasManual) {
+    return { ...failed, reason: 'NoModels', message: listlessMessage };
+  }
+  if (sync.kind !== 'Failed') return undefined;
+  return { ...failed, reason: sync.fault.reason, message: sync.fault.message.slice(0, 1_024) };
+}
+
+function namesSynced(truncated: boolean): Observation {
+  return truncated
+    ? {
+        ...synced,
+        reason: 'ModelsTruncated',
+        message: 'The node lists more models than are kept; the rest was left out.',
+      }
+    : {
+        ...synced,
+        reason: 'ModelsSynced',
+        message: 'The model list is the one that the node answered with.',
+      };
+}
+
+/** What an earlier sync left, where none ended now. */
+function unsynced(before: UpstreamNodeStatus, hasManual: boolean): SyncStatus {
+  const { lastSyncTime, lastSyncError, syncedWith, lastHandledSyncRequest } = before;
+  const condition = conditionOf(before.conditions, 'ModelsSynced');
+  const wasListless = condition?.status === 'False' && condition.reason === 'NoModels';
+  // The list that was missing is there now, and a manual list applies without contacting the node.
+  const isHealed = wasListless && hasManual;
+  return {
+    fields: {
+      ...(lastSyncTime === undefined ? {} : { lastSyncTime }),
+      ...(lastSyncError === undefined || isHealed ? {} : { lastSyncError }),
+      ...(syncedWith === undefined ? {} : { syncedWith }),
+      ...(lastHandledSyncRequest === undefined ? {} : { lastHandledSyncRequest }),
+    },
+    observation: isHealed
+      ? manualApplied
+      : condition === undefined
+        ? { type: 'ModelsSynced', status: 'Unknown', reason: 'Pending', message: 'No sync has ended yet.' }
+        : (condition as Observation),
+    listless: wasListless && !isHealed,
+  };
+}
+
+function credentialsObservation({ credentials }: Gathered): Observation {
+  const type = 'CredentialsResolved';
+  switch (credentials.state) {
+    case 'Refused':
+      return { type, status: 'False', reason: credentials.reason, message: credentials.message };
+    case 'Pending':
+      return { type, status: 'Unknown', reason: 'Pending', message: 'The credential was not looked up yet.' };
+    case 'Resolved':
+      return credentials.apiKeySet
+        ? { type, status: 'True', reason: 'CredentialsResolved', message: 'The credential was found.' }
+        : { type, status: 'True', reason: 'NoCredentials', message: 'The node names no credential.' };
+  }
+}
+
+/**
+ * Keeps the times of the last status where nothing else changed and they are fresh enough: each status write reaches
+ * every gateway, so a check that found what was known already must cost none.
+ */
+function settled(
+  { node, nowMs }: Gathered,
+  { sync }: Finding,
+  status: UpstreamNodeStatus,
+): UpstreamNodeStatus {
+  const before = node.status;
+  if (before === undefined) return status;
+  const kept = { ...status };
+  const isFresh = (time: string | undefined): boolean => nowMs - (timeOf(time) ?? 0) < checkTimeGrainMs;
+  if (isFresh(before.lastHealthCheckTime) && status.lastHealthCheckTime !== undefined) {
+    kept.lastHealthCheckTime = before.lastHealthCheckTime;
+  }
+  if (sync !== undefined && status.lastSyncError !== undefined && isFresh(before.lastSyncTime)) {
+    kept.lastSyncTime = before.lastSyncTime;
+  }
+  return isDeepStrictEqual(kept, before) ? kept : status;
+}

@@ -1,0 +1,154 @@
+import type { Reason } from '../../resources/reasons.ts';
+import type { UpstreamNode, UpstreamNodeStatus } from '../../resources/upstream-node.ts';
+import type { Credentials } from '../../store/store.ts';
+import { conditionOf, type Observation, type Progress } from '../conditions.ts';
+import type { Fault, Health } from './verdict.ts';
+
+export type Phase = NonNullable<UpstreamNodeStatus['phase']>;
+
+/** What phase and `Ready` follow from. */
+export interface Standing {
+  readonly node: UpstreamNode;
+  readonly credentials: Credentials;
+  /** What the contact that just ended says; undefined when none did. */
+  readonly health: Health | undefined;
+  /** Contacts in a row that could not reach the node, the last one included. */
+  readonly unreachable: number;
+  /** The connection changed, and no contact with the new one has ended. */
+  readonly changed: boolean;
+  readonly modelCount: number;
+  /** The last sync found no listing endpoint, and there is no manual list. */
+  readonly listless: boolean;
+}
+
+type PhaseRule = (standing: Standing) => Phase | undefined;
+
+/** The phases of design §4; the first rule that answers decides. */
+const phaseRules: readonly PhaseRule[] = [
+  ({ credentials }) => (credentials.state === 'Refused' ? 'error' : undefined),
+  ({ health, node, unreachable }) => {
+    if (health?.state !== 'Bad') return undefined;
+    const isOffline =
+      unreachable >= node.spec.healthCheck.failureThreshold || node.status?.phase === 'offline';
+    return health.unreachable && isOffline ? 'offline' : 'error';
+  },
+  ({ health, modelCount }) => {
+    if (health?.state !== 'Good') return undefined;
+    return modelCount > 0 ? 'ready' : 'idle';
+  },
+  ({ changed }) => (changed ? 'idle' : undefined),
+  ({ node }) => (isUnwatched(node) ? 'idle' : undefined),
+  ({ node }) => {
+    const before = node.status?.phase;
+    return before === 'error' || before === 'offline' ? before : undefined;
+  },
+  // Not checked now; but models may have come or gone by hand since the last check.
+  ({ node, modelCount }) =>
+    node.status?.lastHealthCheckTime !== undefined && modelCount > 0 ? 'ready' : undefined,
+];
+
+/** The phase of a node. */
+export function phaseOf(standing: Standing): Phase {
+  for (const rule of phaseRules) {
+    const phase = rule(standing);
+    if (phase !== undefined) return phase;
+  }
+  return 'idle';
+}
+
+/** Whether nothing ever contacts the node, so that its health will never be known. */
+function isUnwatched({ spec }: UpstreamNode): boolean {
+  return spec.healthCheck.mode === 'None' && spec.sync.discovery === 'Never';
+}
+
+export interface Readiness {
+  readonly ready: Observation;
+  readonly progress: Progress;
+}
+
+type ReadyRule = (standing: Standing, phase: Phase) => Readiness | undefined;
+
+const setModels =
+  'Set spec.manualModels, or let the node list its models at {baseURL}/models (spec.sync.discovery: Always).';
+
+/** What `Ready` says; the first rule that answers decides. */
+const readyRules: readonly ReadyRule[] = [
+  ({ credentials }) =>
+    credentials.state === 'Refused'
+      ? answer('False', credentials.reason, credentials.message, 'Stalled')
+      : undefined,
+  ({ health, node }, phase) => {
+    if (phase !== 'error' && phase !== 'offline') return undefined;
+    const fault = health?.state === 'Bad' ? health.fault : faultBefore(node);
+    return answer(
+      'False',
+      fault.reason,
+      fault.message,
+      fault.stalls || phase === 'offline' ? 'Stalled' : 'Reconciling',
+    );
+  },
+  ({ listless }) =>
+    listless
+      ? answer('False', 'NoModels', `The node has no listing of its models (404). ${setModels}`, 'Stalled')
+      : undefined,
+  (standing, phase) =>
+    phase === 'idle' && isChecked(standing)
+      ? answer('False', 'NoModels', `The node lists no models. ${setModels}`, 'Stalled')
+      : undefined,
+  ({ node, modelCount }, phase) =>
+    phase === 'idle' && modelCount === 0 && node.spec.sync.discovery === 'Never'
+      ? answer('False', 'NoModels', `The node has no models. ${setModels}`, 'Stalled')
+      : undefined,
+  // Nothing checks it before a sync that may be a week away; it takes traffic, so it is as ready as it gets.
+  ({ node, changed, modelCount }, phase) =>
+    phase === 'idle' && !changed && modelCount > 0 && node.spec.healthCheck.mode === 'None'
+      ? answer(
+          'True',
+          'ManualModelsApplied',
+          'The manual list is applied; spec.healthCheck.mode is None, so the node is not checked.',
+          'Settled',
+        )
+      : undefined,
+  (_, phase) =>
+    phase === 'idle'
+      ? answer(
+          'Unknown',
+          'NotChecked',
+          'The node was not contacted since it was made or its connection changed.',
+          'Reconciling',
+        )
+      : undefined,
+];
+
+/** What `Ready` says of a node in `phase`, and how the controller stands with it. */
+export function readinessOf(standing: Standing, phase: Phase): Readiness {
+  for (const rule of readyRules) {
+    const readiness = rule(standing, phase);
+    if (readiness !== undefined) return readiness;
+  }
+  return answer('True', 'Healthy', 'The last check was good.', 'Settled');
+}
+
+function isChecked({ health, node, changed }: Standing): boolean {
+  return health?.state === 'Good' || (!changed && node.status?.lastHealthCheckTime !== undefined);
+}
+
+/** The fault that an earlier plan wrote down. */
+function faultBefore({ status }: UpstreamNode): Fault {
+  const ready = conditionOf(status?.conditions, 'Ready');
+  return {
+    // Only this controller writes it, and only from the closed list.
+    reason: (ready?.reason ?? 'Failed') as Reason,
+    message: ready?.message ?? 'The last check failed.',
+    stalls: conditionOf(status?.conditions, 'Stalled') !== undefined,
+  };
+}
+
+function answer(
+  status: Observation['status'],
+  reason: Reason,
+  message: string,
+  progress: Progress,
+): Readiness {
+  return { ready: { type: 'Ready', status, reason, message }, progress };
+}

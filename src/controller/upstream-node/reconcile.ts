@@ -1,0 +1,157 @@
+import type { Log } from '../../observe/log.ts';
+import type { UpstreamNode } from '../../resources/upstream-node.ts';
+import type { NodeEntry } from '../../store/store.ts';
+import type { Clock } from '../clock.ts';
+import type { ControllerStore } from '../controller-store.ts';
+import { Echo } from '../echo.ts';
+import type { ControllerMetrics } from '../metrics.ts';
+import type { Queue } from '../queue.ts';
+import type { Reconcile } from '../reconciler.ts';
+import type { AskNode } from './contact.ts';
+import { Contacts } from './contacts.ts';
+import type { DueContact } from './due.ts';
+import { type Gathered, gather } from './gather.ts';
+import { type Contact, type ContactKind, freshMemory, type NodeMemory } from './memory.ts';
+import { plan } from './plan.ts';
+import { type Answer, judgeHealth } from './verdict.ts';
+
+/** What the node controller works with. */
+export interface NodeTools {
+  readonly store: ControllerStore;
+  readonly ask: AskNode;
+  readonly metrics: ControllerMetrics;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly queue: Queue;
+  /** Forgets connections of a node that is gone. */
+  readonly release: (id: string) => void;
+  /** Contacts with upstreams at one time. */
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+}
+
+interface InFlight {
+  readonly kind: ContactKind;
+  readonly connectionKey: string;
+  readonly abort: AbortController;
+}
+
+/** What this process holds of one node. */
+interface Tracked {
+  readonly uid: string | undefined;
+  memory: NodeMemory;
+  ended: Contact | undefined;
+  inFlight: InFlight | undefined;
+}
+
+/**
+ * The reconcile of UpstreamNodes. It never waits for an upstream: a contact runs beside the workers, bounded by host and
+ * in all, and its end brings the node back into the queue. So a hundred hanging nodes hold back nobody's edit.
+ */
+export function nodeReconcile(tools: NodeTools): Reconcile {
+  const { store, clock, queue, metrics } = tools;
+  const tracked = new Map<string, Tracked>();
+  const echo = new Echo<UpstreamNode>(clock.now);
+  const contacts = new Contacts(tools.concurrency, metrics.contactsInFlight);
+
+  function forget(id: string): void {
+    tracked.get(id)?.inFlight?.abort.abort();
+    tracked.delete(id);
+    echo.forget(id);
+  }
+
+  function track(entry: NodeEntry): Tracked {
+    const { uid } = entry.resource.metadata;
+    const known = tracked.get(entry.id);
+    if (known !== undefined && known.uid === uid) return known;
+    forget(entry.id);
+    const fresh: Tracked = {
+      uid,
+      memory: freshMemory(clock.now()),
+      ended: undefined,
+      inFlight: undefined,
+    };
+    tracked.set(entry.id, fresh);
+    return fresh;
+  }
+
+  function contact(own: Tracked, gathered: Gathered, { kind, urgency }: DueContact): void {
+    const { id, node, credentials, connectionKey, syncRequest } = gathered;
+    if (credentials.state !== 'Resolved') return;
+    if (own.inFlight !== undefined) {
+      const isSame = own.inFlight.connectionKey === connectionKey;
+      if (isSame && (own.inFlight.kind === 'sync' || kind === 'check')) return;
+      own.inFlight.abort.abort();
+    }
+    const abort = new AbortController();
+    const inFlight: InFlight = { kind, connectionKey, abort };
+    own.inFlight = inFlight;
+    const signal = AbortSignal.any([tools.signal, abort.signal]);
+    const { host } = new URL(credentials.connection.baseURL);
+    contacts.add(host, urgency, signal, async () => {
+      const timeoutMs = node.spec.healthCheck.timeoutSeconds * 1_000;
+      try {
+        const answer = await asked(tools, id, kind, credentials.connection, timeoutMs, signal);
+        if (answer === undefined || own.inFlight !== inFlight) return;
+        own.ended = { kind, answer, atMs: clock.now(), connectionKey, syncRequest };
+        metrics.contacted(kind, judgeHealth(answer).state === 'Good');
+      } finally {
+        if (own.inFlight === inFlight) own.inFlight = undefined;
+        if (!signal.aborted) queue.add(id, 'Urgent');
+      }
+    });
+  }
+
+  return async (key, { signal, log }) => {
+    const [namespace = '', name = ''] = key.split('/');
+    const entry = store.node(namespace, name);
+    if (entry === undefined) {
+      forget(key);
+      tools.release(key);
+      return {};
+    }
+    const own = track(entry);
+    const seen = { ...entry, resource: echo.newest(entry.resource) };
+    const { ended } = own;
+    const gathered = gather(seen, own.memory, ended, clock.now());
+    const decided = plan(gathered);
+    if (decided.status !== undefined) {
+      await store.writeStatus('UpstreamNode', seen.resource, decided.status, signal);
+      echo.wrote(seen.resource, decided.status);
+      log.debug({ phase: decided.status.phase }, 'Updated status of UpstreamNode');
+    }
+    own.memory = decided.memory;
+    if (own.ended === ended) own.ended = undefined;
+    for (const event of decided.events) store.recordEvent({ ...event, regarding: regarding(seen.resource) });
+    if (decided.contact !== undefined) {
+      const { kind, cause } = decided.contact;
+      log.debug({ kind, cause }, 'Contacting UpstreamNode');
+      contact(own, gathered, decided.contact);
+    }
+    if (decided.nextDueMs === undefined) return {};
+    return { requeueAfterMs: Math.max(decided.nextDueMs - clock.now(), shortestWaitMs) };
+  };
+}
+
+/** The node's answer; undefined when the contact was called off. A fault of our own counts as one of the node's, or it would be tried without a pause. */
+async function asked(
+  { ask, log }: NodeTools,
+  ...[id, kind, connection, timeoutMs, signal]: Parameters<AskNode>
+): Promise<Answer | undefined> {
+  try {
+    return await ask(id, kind, connection, timeoutMs, signal);
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    log.error({ err: error, node: id }, 'Contact with UpstreamNode failed');
+    const message = 'the node could not be asked because of an error of the gateway';
+    return { kind: 'failed', error: { code: 'protocol', message } };
+  }
+}
+
+/** Keeps a schedule that fell due meanwhile from turning into a loop without a pause. */
+const shortestWaitMs = 50;
+
+function regarding({ metadata }: UpstreamNode) {
+  const { namespace, name, uid = '' } = metadata;
+  return { kind: 'UpstreamNode', namespace, name, uid } as const;
+}

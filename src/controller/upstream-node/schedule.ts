@@ -1,0 +1,66 @@
+import { fractionOf, jittered } from '../spread.ts';
+import { timeOf } from '../time.ts';
+import type { Gathered } from './gather.ts';
+
+/** What is overdue when this process first sees a node is spread over at most this long. */
+const longestSpreadMs = 300_000;
+const longestRetryMs = 300_000;
+
+/**
+ * When the next health check falls due, in milliseconds since 1970; undefined where none ever does. ±10 % by the
+ * node's name and the time of the last one. The first after the first contact comes earlier, by the node's name alone,
+ * and so does one that is overdue when this process starts: otherwise a thousand nodes made or taken over at one
+ * moment would be checked at one moment ever after.
+ */
+export function nextCheck({ id, node, memory }: Gathered): number | undefined {
+  const { mode, intervalSeconds } = node.spec.healthCheck;
+  if (mode === 'None') return undefined;
+  const interval = intervalSeconds * 1_000;
+  if (memory.lastContactMs !== undefined) {
+    const first = Math.max(0.1, fractionOf(id)) * interval;
+    const wait = memory.contacts === 1 ? first : jittered(interval, `${id} ${memory.lastContactMs}`);
+    return Math.max(memory.lastContactMs + wait, memory.notBeforeMs);
+  }
+  return spread(lastCheck({ id, node, memory }), interval, id, memory.sinceMs);
+}
+
+/** When the next scheduled sync falls due; undefined where none ever does. ±10 %, spread as the checks are. */
+export function nextSync({ id, node, memory }: Gathered): number | undefined {
+  if (node.spec.sync.discovery === 'Never') return undefined;
+  const interval = node.spec.sync.intervalSeconds * 1_000;
+  const last = timeOf(node.status?.lastSyncTime) ?? timeOf(node.metadata.creationTimestamp) ?? memory.sinceMs;
+  return Math.max(spread(last, interval, `${id} sync`, memory.sinceMs), memory.notBeforeMs);
+}
+
+/**
+ * When a failed sync is tried again; undefined when the last one did not fail. Never more often than checks fall due
+ * where the node cannot be reached, because each try counts as a check that failed.
+ */
+export function nextRetry(gathered: Gathered): number | undefined {
+  const { node, memory, id } = gathered;
+  if (node.status?.lastSyncError === undefined || node.spec.sync.discovery === 'Never') return undefined;
+  if (memory.lastContactMs === undefined) {
+    return (
+      memory.sinceMs +
+      fractionOf(id) * Math.min(longestSpreadMs, node.spec.healthCheck.intervalSeconds * 1_000)
+    );
+  }
+  const backoff = 10_000 * 2 ** Math.min(Math.max(memory.failedSyncs - 1, 0), 10);
+  const { mode, intervalSeconds } = node.spec.healthCheck;
+  const interval = intervalSeconds * 1_000;
+  const wait = mode === 'None' ? backoff : memory.unreachable > 0 ? interval : Math.min(interval, backoff);
+  const text = `${id} ${memory.lastContactMs}`;
+  return Math.max(memory.lastContactMs + jittered(Math.min(wait, longestRetryMs), text), memory.notBeforeMs);
+}
+
+function lastCheck({ node, memory }: Pick<Gathered, 'id' | 'node' | 'memory'>): number {
+  return (
+    timeOf(node.status?.lastHealthCheckTime) ?? timeOf(node.metadata.creationTimestamp) ?? memory.sinceMs
+  );
+}
+
+function spread(lastMs: number, intervalMs: number, id: string, sinceMs: number): number {
+  const due = lastMs + jittered(intervalMs, `${id} ${lastMs}`);
+  if (due >= sinceMs) return due;
+  return sinceMs + fractionOf(id) * Math.min(intervalMs, longestSpreadMs);
+}

@@ -1,0 +1,152 @@
+import type { Reason } from '../../resources/reasons.ts';
+import type { UpstreamErrorCode } from '../../upstream/error.ts';
+
+/** What an attempt to list a node's models or to check it came to, as `upstream/` tells it. */
+export type Answer =
+  | { readonly kind: 'models'; readonly names: readonly string[]; readonly truncated: boolean }
+  | { readonly kind: 'status'; readonly status: number; readonly retryAfterSeconds?: number | undefined }
+  | { readonly kind: 'invalid'; readonly message: string }
+  | {
+      readonly kind: 'failed';
+      readonly error: { readonly code: UpstreamErrorCode; readonly message: string };
+    };
+
+/** What is wrong, for a condition. `stalls`: only a change can heal it, as far as one can tell. */
+export interface Fault {
+  readonly reason: Reason;
+  readonly message: string;
+  readonly stalls: boolean;
+}
+
+/** What an answer says of the node's health. `Unchanged`: nothing (429). */
+export type Health =
+  | { readonly state: 'Good' }
+  | { readonly state: 'Unchanged'; readonly fault: Fault }
+  | { readonly state: 'Bad'; readonly unreachable: boolean; readonly fault: Fault };
+
+/** What an answer says of the node's models. `NoEndpoint`: HTTP 404, there is no listing. */
+export type SyncVerdict =
+  | { readonly kind: 'Names'; readonly names: readonly string[]; readonly truncated: boolean }
+  | { readonly kind: 'NoEndpoint' }
+  | { readonly kind: 'Failed'; readonly fault: Fault };
+
+/** Judges an answer to the model listing as a health check: any HTTP answer but 401, 403, 429 and 5xx is good (design §4). */
+export function judgeHealth(answer: Answer): Health {
+  if (answer.kind === 'failed') {
+    const fault = failure(answer.error);
+    return { state: 'Bad', unreachable: unreachableReasons.has(fault.reason), fault };
+  }
+  if (answer.kind !== 'status') return { state: 'Good' };
+  const fault = statusFault(answer.status);
+  if (answer.status === 429) return { state: 'Unchanged', fault };
+  if (answer.status === 401 || answer.status === 403 || answer.status >= 500) {
+    return { state: 'Bad', unreachable: false, fault };
+  }
+  return { state: 'Good' };
+}
+
+/** Judges an answer as a model sync. */
+export function judgeSync(answer: Answer): SyncVerdict {
+  switch (answer.kind) {
+    case 'models':
+      return { kind: 'Names', names: answer.names, truncated: answer.truncated };
+    case 'status':
+      return answer.status === 404
+        ? { kind: 'NoEndpoint' }
+        : { kind: 'Failed', fault: statusFault(answer.status) };
+    case 'invalid':
+      return {
+        kind: 'Failed',
+        fault: {
+          reason: 'InvalidModelList',
+          message: `GET {baseURL}/models did not answer with a model list: ${answer.message}. Check spec.baseURL, or set spec.manualModels and spec.sync.discovery: Never.`,
+          stalls: true,
+        },
+      };
+    case 'failed':
+      return { kind: 'Failed', fault: failure(answer.error) };
+  }
+}
+
+/** How a sync counts as a health check: as the same answer would, but a listing that is none is bad too. */
+export function healthOfSync(answer: Answer, sync: SyncVerdict): Health {
+  const health = judgeHealth(answer);
+  if (health.state !== 'Good' || sync.kind !== 'Failed') return health;
+  return { state: 'Bad', unreachable: false, fault: sync.fault };
+}
+
+function statusFault(status: number): Fault {
+  const answered = `GET {baseURL}/models answered ${status}`;
+  if (status === 401 || status === 403) {
+    return {
+      reason: 'AuthenticationFailed',
+      message: `${answered}. Check the credential and spec.authentication.`,
+      stalls: true,
+    };
+  }
+  if (status === 429) {
+    return {
+      reason: 'UpstreamError',
+      message: `${answered}: the node limits requests. It is tried again.`,
+      stalls: false,
+    };
+  }
+  if (status >= 500) {
+    return { reason: 'UpstreamError', message: `${answered}. It is tried again.`, stalls: false };
+  }
+  const remedy =
+    status >= 300 && status < 400
+      ? 'Redirects are not followed: set spec.baseURL to the final address.'
+      : 'Check spec.baseURL, or set spec.manualModels and spec.sync.discovery: Never.';
+  return { reason: 'InvalidModelList', message: `${answered}. ${remedy}`, stalls: true };
+}
+
+const unreachableReasons: ReadonlySet<Reason> = new Set<Reason>(['UpstreamUnreachable', 'UpstreamTimeout']);
+
+function failure({ code, message }: { readonly code: UpstreamErrorCode; readonly message: string }): Fault {
+  const { reason, remedy, stalls = false } = failures[code];
+  return { reason, message: `${capitalized(message)}. ${remedy}`, stalls };
+}
+
+const failures: Record<UpstreamErrorCode, { reason: Reason; remedy: string; stalls?: boolean }> = {
+  connect_refused: {
+    reason: 'UpstreamUnreachable',
+    remedy: 'Check the host and port of spec.baseURL and that the node runs.',
+  },
+  connect_timeout: {
+    reason: 'UpstreamTimeout',
+    remedy: 'Check the host and port of spec.baseURL and the network between.',
+  },
+  dns: { reason: 'UpstreamUnreachable', remedy: 'Check the host of spec.baseURL.' },
+  tls: {
+    reason: 'TLSFailed',
+    remedy: 'Check the certificate, spec.tls.caBundle and spec.tls.serverName.',
+    stalls: true,
+  },
+  forbidden_address: {
+    reason: 'AddressForbidden',
+    remedy: 'Set spec.baseURL to an address that may be contacted.',
+    stalls: true,
+  },
+  first_byte_timeout: { reason: 'UpstreamTimeout', remedy: 'Check that the node runs.' },
+  idle_timeout: { reason: 'UpstreamTimeout', remedy: 'Check that the node runs.' },
+  total_timeout: {
+    reason: 'UpstreamTimeout',
+    remedy: 'Check that the node runs, and spec.healthCheck.timeoutSeconds.',
+  },
+  reset: { reason: 'UpstreamUnreachable', remedy: 'Check that the node runs.' },
+  protocol: {
+    reason: 'InvalidModelList',
+    remedy: 'Check that spec.baseURL names an HTTP server, with the right scheme.',
+    stalls: true,
+  },
+  too_large: {
+    reason: 'InvalidModelList',
+    remedy: 'Check that spec.baseURL names a model server.',
+    stalls: true,
+  },
+};
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
