@@ -1,0 +1,284 @@
+import type { UpstreamConnection } from '../upstream/connection.ts';
+import type { UpstreamError } from '../upstream/error.ts';
+import type { UpstreamHeaders } from '../upstream/headers.ts';
+import type { Pool } from '../upstream/pool.ts';
+import { send, type UpstreamHandler, type UpstreamRequest } from '../upstream/send.ts';
+import { type Caller, type CallerListener, eventStreamHeaders } from './caller.ts';
+import { ErrorBody } from './error-body.ts';
+import { GatewayError } from './errors.ts';
+import { eventFailure } from './event-failure.ts';
+import { eventMeaning } from './event-meaning.ts';
+import { connectionFailure, type Failure, judgeStatus } from './failure.ts';
+import { bodyHeaders, callerHeaders } from './headers.ts';
+import type { Limits } from './limits.ts';
+import type { CallerFormat } from './route.ts';
+import { SseEvents } from './sse-events.ts';
+import { streamError } from './stream-errors.ts';
+import { StreamWatch } from './stream-watch.ts';
+
+/** How an attempt went: it answers the caller and needs nothing more, it failed, or the caller left meanwhile. */
+export type Outcome =
+  | { readonly kind: 'answering'; readonly status: number }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'gone' };
+
+/** What an attempt is told; all of it stays the same while it runs. */
+export interface AttemptOptions {
+  readonly caller: Caller;
+  readonly format: CallerFormat;
+  /** Whether the caller asked for a stream. */
+  readonly stream: boolean;
+  /** Headers of the gateway's own for an answer, flat: which node, how many attempts. */
+  readonly headers: readonly string[];
+  readonly limits: Limits;
+  /** Called once, when the outcome is known. */
+  readonly settle: (outcome: Outcome) => void;
+}
+
+/**
+ * One request to one node, and its answer on the way to the caller.
+ *
+ * `waiting` for the head → `sniffing` (is the body a stream?) → `holding` a stream back until its first content →
+ * `streaming`; or `plain`: passed on as it comes; or `failing`: only an error body is collected. Until the first byte
+ * has gone to the caller the attempt can fail unseen; from then on it answers, well or not.
+ */
+export class Attempt implements UpstreamHandler, CallerListener {
+  readonly #options: AttemptOptions;
+  readonly #exchange: { abort(): void };
+  #stage: 'waiting' | 'sniffing' | 'holding' | 'streaming' | 'plain' | 'failing' | 'over' = 'waiting';
+  #status = 0;
+  #headers: UpstreamHeaders | undefined;
+  #control: { pause(): void; resume(): void } | undefined;
+  #held: Held | undefined;
+  #watch: StreamWatch | undefined;
+  #errorBody: ErrorBody | undefined;
+  #response = { id: 'resp_failed', model: null as string | null, createdAt: 0 };
+
+  constructor(pool: Pool, connection: UpstreamConnection, request: UpstreamRequest, options: AttemptOptions) {
+    this.#options = options;
+    options.caller.listener = this;
+    this.#exchange = send(pool, connection, request, this);
+  }
+
+  onResponse(status: number, headers: UpstreamHeaders, control: { pause(): void; resume(): void }): void {
+    const { caller, limits, stream } = this.#options;
+    this.#status = status;
+    this.#headers = headers;
+    this.#control = control;
+    const readable = stream && status < 300 && headers.get('content-encoding') === undefined;
+    if (judgeStatus(status) === 'answer' && (readable || caller.started === 'nothing')) {
+      this.#stage = readable ? 'sniffing' : 'plain';
+      return;
+    }
+    this.#stage = 'failing';
+    this.#errorBody = new ErrorBody(limits.errorBodyBytes, () => this.#exchange.abort());
+    this.#settle({ kind: 'status', status, headers, body: this.#errorBody.whole });
+  }
+
+  onData(piece: Buffer) {
+    switch (this.#stage) {
+      case 'streaming':
+        this.#watch?.take(piece);
+        return this.#write(piece);
+      case 'plain':
+        return this.#passOn(piece);
+      case 'sniffing':
+        return this.#sniff(piece);
+      case 'holding':
+        return this.#hold(piece);
+      case 'failing':
+        if (this.#errorBody?.take(piece) === false) this.#exchange.abort();
+        return;
+      default:
+        return;
+    }
+  }
+
+  onEnd() {
+    const { caller } = this.#options;
+    switch (this.#stage) {
+      case 'plain':
+        if (caller.started === 'nothing') this.#beginPlain();
+        this.#stage = 'over';
+        return caller.end();
+      case 'streaming':
+        if (this.#watch?.complete === false) return this.#breakStream(endedEarly());
+        this.#stage = 'over';
+        return caller.end();
+      case 'sniffing':
+      case 'holding':
+        return this.#fail({ kind: 'none', error: endedEarly(), cause: undefined });
+      case 'failing':
+        this.#errorBody?.end(true);
+        return;
+      default:
+        return;
+    }
+  }
+
+  onError(error: UpstreamError) {
+    const { caller } = this.#options;
+    if (this.#stage === 'failing') return this.#errorBody?.end(false);
+    if (this.#stage === 'over') return;
+    const failure = connectionFailure(error);
+    if (this.#stage === 'streaming' && failure.kind === 'none') return this.#breakStream(failure.error);
+    if (this.#stage === 'plain' && caller.started === 'answer') {
+      this.#stage = 'over';
+      return caller.break();
+    }
+    this.#fail(failure);
+  }
+
+  /** The first byte that says something tells a stream from a JSON text; what the header claims is not always so. */
+  #sniff(piece: Buffer) {
+    const { caller } = this.#options;
+    const first = piece.find((byte) => byte > 0x20 && byte !== 0xef && byte !== 0xbb && byte !== 0xbf);
+    if (first !== 0x7b && first !== 0x5b) {
+      this.#stage = 'holding';
+      this.#held = new Held();
+      return this.#hold(piece);
+    }
+    if (caller.started === 'nothing') {
+      this.#stage = 'plain';
+      return this.#passOn(piece);
+    }
+    this.#exchange.abort();
+    const error = new GatewayError('upstream_error', 'The model server did not answer with a stream.');
+    this.#fail({ kind: 'none', error, cause: undefined });
+  }
+
+  #hold(piece: Buffer) {
+    const { format, limits } = this.#options;
+    const held = this.#held;
+    if (held === undefined) return;
+    for (const event of held.take(piece)) {
+      const meaning = eventMeaning(format, event.name, event.data);
+      if (event.hasId) this.#options.caller.sendsIds = true;
+      if (meaning === 'error') {
+        this.#exchange.abort();
+        return this.#fail(eventFailure(format, event.data));
+      }
+      if (meaning === 'content' || (meaning === 'end' && held.announced)) return this.#release(held);
+      if (meaning === 'lifecycle') {
+        held.announced = true;
+        if (format === 'responses') this.#remember(event.data);
+      }
+    }
+    if (held.isFull(limits.heldBytes)) this.#release(held);
+  }
+
+  /** The first content is here: from now on everything goes to the caller as it comes. */
+  #release(held: Held) {
+    const { caller, format, headers } = this.#options;
+    if (caller.started === 'nothing') {
+      const own = [...headers, ...eventStreamHeaders];
+      if (this.#headers !== undefined)
+        own.push(...bodyHeaders(this.#headers), ...callerHeaders(this.#headers));
+      caller.begin(this.#status, own);
+    }
+    caller.started = 'answer';
+    this.#stage = 'streaming';
+    this.#held = undefined;
+    this.#watch = new StreamWatch(format);
+    this.#options.settle({ kind: 'answering', status: this.#status });
+    for (const piece of held.pieces) {
+      this.#watch.take(piece);
+      this.#write(piece);
+    }
+  }
+
+  #passOn(piece: Buffer) {
+    if (this.#options.caller.started === 'nothing') this.#beginPlain();
+    this.#write(piece);
+  }
+
+  #beginPlain() {
+    const { caller, headers } = this.#options;
+    const own = [...headers];
+    if (this.#headers !== undefined) {
+      const length = this.#headers.get('content-length');
+      if (length !== undefined && /^\d+$/.test(length)) own.push('content-length', length);
+      own.push(...bodyHeaders(this.#headers), ...callerHeaders(this.#headers));
+    }
+    caller.begin(this.#status, own);
+    this.#options.settle({ kind: 'answering', status: this.#status });
+  }
+
+  #write(piece: Buffer) {
+    if (!this.#options.caller.write(piece)) this.#control?.pause();
+  }
+
+  drained(): void {
+    this.#control?.resume();
+  }
+
+  /** The caller has heard nothing for a while: a comment, where one may stand, keeps its connection open. */
+  silent(): void {
+    const { caller } = this.#options;
+    if (this.#stage === 'plain' || this.#stage === 'failing' || this.#stage === 'over') return;
+    if (this.#watch !== undefined && !this.#watch.atBoundary) return;
+    caller.keepAlive();
+  }
+
+  #remember(data: string) {
+    const { response } = JSON.parse(data) as {
+      response?: { id?: unknown; model?: unknown; created_at?: unknown };
+    };
+    if (typeof response?.id !== 'string') return;
+    const { id, model, created_at } = response;
+    this.#response = {
+      id,
+      model: typeof model === 'string' ? model : null,
+      createdAt: typeof created_at === 'number' ? created_at : 0,
+    };
+  }
+
+  #breakStream(error: GatewayError) {
+    const { caller, format } = this.#options;
+    this.#stage = 'over';
+    const between = this.#watch?.atBoundary === false ? '\n\n' : '';
+    const soFar = { ...this.#response, sequence: this.#watch?.sequence ?? -1 };
+    caller.end(between + streamError(format, error, soFar));
+  }
+
+  #fail(failure: Failure) {
+    this.#stage = 'over';
+    this.#held = undefined;
+    this.#settle(failure);
+  }
+
+  #settle(failure: Failure) {
+    this.#options.settle({ kind: 'failed', failure });
+  }
+
+  gone(): void {
+    this.#exchange.abort();
+    this.#errorBody?.end(false);
+    this.#stage = 'over';
+    this.#options.settle({ kind: 'gone' });
+  }
+}
+
+/** What is held back of a stream. */
+class Held {
+  readonly pieces: Buffer[] = [];
+  /** Whether an event has announced an answer. */
+  announced = false;
+  readonly #events = new SseEvents();
+  #size = 0;
+
+  take(piece: Buffer): ReturnType<SseEvents['take']> {
+    this.pieces.push(piece);
+    this.#size += piece.length;
+    return this.#events.take(piece);
+  }
+
+  /** Reading on would cost more than it may: many pieces are as dear as many bytes. */
+  isFull(bytes: number): boolean {
+    return this.#size > bytes || this.pieces.length > 1000;
+  }
+}
+
+function endedEarly(): GatewayError {
+  return new GatewayError('upstream_error', 'The model server ended its answer early.');
+}

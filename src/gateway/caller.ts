@@ -1,0 +1,157 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { GatewayError } from './errors.ts';
+import { type ErrorShape, wireError } from './wire-errors.ts';
+
+/** How long the rest of a body that nobody wants is read and thrown away, so that the caller gets to read the answer. */
+const lingerMs = 10_000;
+
+/** Who answers the caller at the moment, and wants to know how the caller fares. */
+export interface CallerListener {
+  /** The caller left before its answer was complete. */
+  gone(): void;
+  /** The caller has taken what was written. */
+  drained(): void;
+  /** Nothing has been written for as long as `watchSilence` said. */
+  silent(): void;
+}
+
+/**
+ * The caller of one request: what is written to it, and whether it is still there. `started` says what has been
+ * written: nothing, the head of an event stream with keep-alives only, or the answer.
+ */
+export class Caller {
+  readonly request: IncomingMessage;
+  readonly requestId: string;
+  readonly shape: ErrorShape;
+  started: 'nothing' | 'keepAlives' | 'answer' = 'nothing';
+  /** Whether the caller left before its answer was complete. */
+  gone = false;
+  /** Whether its stream has used `id:` lines: some clients then take the blank line behind a comment for an event. */
+  sendsIds = false;
+  listener: CallerListener | undefined;
+  /** Called once after the answer is complete or the caller has left. */
+  onClose: (() => void) | undefined;
+  readonly #response: ServerResponse;
+  readonly #lastOnConnection: () => boolean;
+  #listensForDrain = false;
+  #broken = false;
+  #silence: NodeJS.Timeout | undefined;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    options: { requestId: string; shape: ErrorShape; lastOnConnection: () => boolean },
+  ) {
+    this.request = request;
+    this.requestId = options.requestId;
+    this.shape = options.shape;
+    this.#response = response;
+    this.#lastOnConnection = options.lastOnConnection;
+    response.on('error', ignore);
+    response.on('close', () => this.#closed());
+  }
+
+  /** The HTTP status that was sent; 0 before. */
+  get status(): number {
+    return this.started === 'nothing' ? 0 : this.#response.statusCode;
+  }
+
+  /** Writes the head of the answer. `headers` is flat; request id and connection handling are added. */
+  begin(status: number, headers: string[]): void {
+    headers.push('x-request-id', this.requestId);
+    if (this.shape === 'anthropic') headers.push('request-id', this.requestId);
+    if (this.#lastOnConnection()) headers.push('connection', 'close');
+    this.#response.writeHead(status, headers);
+    this.started = 'answer';
+  }
+
+  /** Lets a caller that sent `expect: 100-continue` send its body. */
+  askForBody(): void {
+    if (/^100-continue$/i.test(this.request.headers.expect ?? '')) this.#response.writeContinue();
+  }
+
+  /** Tells the listener each time that nothing was written for `ms`. */
+  watchSilence(ms: number): void {
+    this.#silence = setTimeout(() => {
+      this.#silence?.refresh();
+      this.listener?.silent();
+    }, ms);
+  }
+
+  /** Writes a comment into the event stream, whose head it writes first where nothing is written yet. */
+  keepAlive(): void {
+    if (this.started === 'nothing') {
+      this.begin(200, [...eventStreamHeaders, 'content-type', 'text/event-stream; charset=utf-8']);
+      this.started = 'keepAlives';
+    }
+    // Where the caller takes nothing, more of it would only pile up.
+    if (!this.#response.writableNeedDrain) this.write(this.sendsIds ? ': keepalive\n' : ': keepalive\n\n');
+  }
+
+  /** False when the caller takes no more for now; `onDrain` says when it does. */
+  write(bytes: Buffer | string): boolean {
+    if (this.gone || this.#broken) return true;
+    this.#silence?.refresh();
+    const taken = this.#response.write(bytes);
+    if (!taken && !this.#listensForDrain) {
+      this.#listensForDrain = true;
+      this.#response.on('drain', () => this.listener?.drained());
+    }
+    return taken;
+  }
+
+  end(bytes?: Buffer | string): void {
+    if (this.gone || this.#broken) return;
+    if (bytes === undefined) this.#response.end();
+    else this.#response.end(bytes);
+    this.#linger();
+  }
+
+  /** Breaks the connection: the only way to say that a plain answer, once begun, is not complete. */
+  break(): void {
+    this.#broken = true;
+    this.#response.destroy();
+  }
+
+  /** Answers with a JSON text. */
+  answerJson(status: number, body: string, headers: string[] = []): void {
+    headers.push(
+      'content-type',
+      'application/json; charset=utf-8',
+      'content-length',
+      String(Buffer.byteLength(body)),
+    );
+    this.begin(status, headers);
+    this.end(this.request.method === 'HEAD' ? undefined : body);
+  }
+
+  /** Answers with an error of the catalogue in the caller's shape. */
+  answerError(error: GatewayError, headers: string[] = []): void {
+    const { status, body, retryAfterSeconds } = wireError(error, this.shape, this.requestId);
+    if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));
+    this.answerJson(status, body, headers);
+  }
+
+  #closed(): void {
+    clearTimeout(this.#silence);
+    if (!this.#response.writableFinished && !this.#broken) {
+      this.gone = true;
+      this.listener?.gone();
+    }
+    this.onClose?.();
+  }
+
+  /** Closing at once would reset the connection, and the answer with it, while the caller still sends its body. */
+  #linger(): void {
+    const { request } = this;
+    if (request.complete) return;
+    request.resume();
+    const timer = setTimeout(() => request.socket.destroy(), lingerMs);
+    request.once('close', () => clearTimeout(timer));
+  }
+}
+
+/** Headers of every event stream (formats: Writing), flat. */
+export const eventStreamHeaders: readonly string[] = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
+
+function ignore(): void {}

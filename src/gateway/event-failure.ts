@@ -1,0 +1,64 @@
+import type { Failure } from './failure.ts';
+import type { CallerFormat } from './route.ts';
+import { utf8Of } from './sse-events.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The HTTP status that an error in a stream stands for, by its `type` or `code`. */
+const statusOfWord: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  invalid_prompt: 400,
+  context_length_exceeded: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  insufficient_quota: 429,
+  api_error: 500,
+  server_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
+
+/** An error that came as the first word of a stream, as the HTTP error that it should have been. */
+export function eventFailure(format: CallerFormat, data: string): Failure {
+  const error = errorOf(data);
+  const status = statusOf(error);
+  const type = typeof error['type'] === 'string' ? error['type'] : 'server_error';
+  const message = typeof error['message'] === 'string' ? error['message'] : 'The model server failed.';
+  const code = error['code'] === undefined || error['code'] === null ? null : String(error['code']);
+  const body =
+    format === 'messages'
+      ? { type: 'error', error: { type: type in statusOfWord ? type : 'api_error', message } }
+      : { error: { message, type, param: error['param'] ?? null, code } };
+  return { kind: 'event', status, body: JSON.stringify(body) };
+}
+
+function errorOf(data: string): Json {
+  let event: unknown;
+  try {
+    event = JSON.parse(utf8Of(data));
+  } catch {
+    return { message: 'The model server sent an event that is not JSON.' };
+  }
+  const response = isObject(event) && isObject(event['response']) ? event['response'] : {};
+  const error = (isObject(event) ? event['error'] : undefined) ?? response['error'];
+  if (isObject(error)) return error;
+  if (typeof error === 'string') return { message: error };
+  return isObject(event) ? event : {};
+}
+
+function statusOf(error: Json): number {
+  const code = Number(error['code']);
+  if (code >= 400 && code < 600) return code;
+  const words = [error['code'], error['type']].map(String);
+  const known = words.find((word) => Object.hasOwn(statusOfWord, word));
+  return (known === undefined ? undefined : statusOfWord[known]) ?? 502;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,95 @@
+import type { CallerFormat } from './route.ts';
+
+/**
+ * What one event of an answer means before the first content:
+ * `nothing` (a comment or empty event), `lifecycle` (announces an answer, holds none of it), `content`,
+ * `end` (the stream is over), `error` (the node failed).
+ */
+export type EventMeaning = 'nothing' | 'lifecycle' | 'content' | 'end' | 'error';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Judges one event of a stream in the caller's format. `data` may be latin1 text: only its structure is read. */
+export function eventMeaning(format: CallerFormat, name: string, data: string): EventMeaning {
+  if (data.trim() === '') return 'nothing';
+  if (data.trim() === '[DONE]') return 'end';
+  const event = parseObject(data);
+  if (format === 'messages')
+    return event === undefined ? 'error' : messagesMeaning(text(event['type']) ?? name, event);
+  if (format === 'responses')
+    return event === undefined ? 'error' : responsesMeaning(text(event['type']) ?? name, event);
+  // What cannot be read passes as it is (formats: Failure and cancellation).
+  return event === undefined ? 'content' : chatMeaning(event);
+}
+
+function chatMeaning(event: Json): EventMeaning {
+  if (isSet(event['error'])) return 'error';
+  const choices = event['choices'];
+  if (!Array.isArray(choices)) return 'content';
+  const meanings = choices.map((choice: unknown) => choiceMeaning(isObject(choice) ? choice : {}));
+  if (meanings.includes('error')) return 'error';
+  return meanings.includes('content') ? 'content' : 'lifecycle';
+}
+
+function choiceMeaning(choice: Json): EventMeaning {
+  const finish = choice['finish_reason'];
+  if (finish === 'error') return 'error';
+  if (isSet(finish) || isFilled(choice['text'])) return 'content';
+  const delta = isObject(choice['delta']) ? choice['delta'] : {};
+  const filled = Object.entries(delta).some(([field, value]) => field !== 'role' && isFilled(value));
+  return filled ? 'content' : 'lifecycle';
+}
+
+const quietBlocks = new Set(['text', 'thinking', 'tool_use']);
+
+function messagesMeaning(type: string, event: Json): EventMeaning {
+  if (type === 'error') return 'error';
+  if (type === 'message_start' || type === 'ping') return 'lifecycle';
+  if (type !== 'content_block_start') return 'content';
+  const block = isObject(event['content_block']) ? event['content_block'] : {};
+  const quiet =
+    quietBlocks.has(text(block['type']) ?? '') && !isFilled(block['text']) && !isFilled(block['thinking']);
+  return quiet ? 'lifecycle' : 'content';
+}
+
+const responsesLifecycle = new Set([
+  'response.created',
+  'response.queued',
+  'response.in_progress',
+  'response.content_part.added',
+  'response.reasoning_summary_part.added',
+]);
+const quietItems = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
+
+function responsesMeaning(type: string, event: Json): EventMeaning {
+  if (type === 'error' || type === 'response.failed') return 'error';
+  if (responsesLifecycle.has(type)) return 'lifecycle';
+  if (type !== 'response.output_item.added') return 'content';
+  const item = isObject(event['item']) ? event['item'] : {};
+  return quietItems.has(text(item['type']) ?? '') ? 'lifecycle' : 'content';
+}
+
+function parseObject(data: string): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false && value !== '';
+}
+
+function isFilled(value: unknown): boolean {
+  return isSet(value) && !(Array.isArray(value) && value.length === 0);
+}

@@ -1,0 +1,50 @@
+import type { UpstreamError } from '../upstream/error.ts';
+import type { UpstreamHeaders } from '../upstream/headers.ts';
+import { GatewayError } from './errors.ts';
+
+/** Why an attempt gave no answer. `status` is what the caller gets if no other attempt does better. */
+export type Failure =
+  /** The node answered with an error. `body` is undefined when it is too long or did not come in time. */
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly headers: UpstreamHeaders;
+      readonly body: Promise<Buffer | undefined>;
+    }
+  /** The node began a stream, and its first word was an error: the JSON of that error in the caller's format. */
+  | { readonly kind: 'event'; readonly status: number; readonly body: string }
+  /** There was no answer to pass on: what the gateway says about it. */
+  | { readonly kind: 'none'; readonly error: GatewayError; readonly cause: UpstreamError | undefined };
+
+/** What to do with an answer of this status: pass it on, or try the next node. */
+export function judgeStatus(status: number): 'answer' | 'next' {
+  if (status >= 200 && status < 300) return 'answer';
+  if (status >= 500 || status === 408 || status === 409 || status === 429) return 'next';
+  // The node refused the gateway's credential, not the caller's.
+  if (status === 401 || status === 403) return 'next';
+  // A redirect is not followed, so it is no answer.
+  return status < 400 ? 'next' : 'answer';
+}
+
+/** The status says nothing that the caller could act on: it is about the gateway's own dealings with the node. */
+export function ownError(status: number): GatewayError | undefined {
+  if (status === 401 || status === 403) {
+    return new GatewayError(
+      'upstream_credential',
+      'The model server refused the credential that the gateway has for it.',
+    );
+  }
+  if (status < 400) return new GatewayError('upstream_error', 'The model server answered with a redirect.');
+  return undefined;
+}
+
+/** A connection that failed or ended too early, as an error of the catalogue. */
+export function connectionFailure(cause: UpstreamError): Failure {
+  const timeout = cause.code.endsWith('_timeout');
+  const message = `The model server gave no complete answer: ${cause.message}.`;
+  return {
+    kind: 'none',
+    error: new GatewayError(timeout ? 'upstream_timeout' : 'upstream_error', message, { cause }),
+    cause,
+  };
+}

@@ -1,0 +1,154 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { Log } from '../observe/log.ts';
+import type { Store } from '../store/store.ts';
+import type { Pools } from '../upstream/pools.ts';
+import { BufferBudget } from './buffer-budget.ts';
+import { createCircuits } from './circuits.ts';
+import { answerClientError } from './client-error.ts';
+import { GatewayError } from './errors.ts';
+import type { GatewayContext, RequestDone } from './handle.ts';
+import { createKeysApi } from './keys-api.ts';
+import { defaultLimits, type Limits } from './limits.ts';
+import { createRouter } from './route.ts';
+import { declareRoutes } from './routes.ts';
+import { wireError } from './wire-errors.ts';
+
+/** The traffic side: the HTTP API on one port. */
+export interface Gateway {
+  /** Listens; answers where, which tells the port where 0 was asked for. Throws what `listen` throws. */
+  listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
+  /**
+   * Stops without losing a request: takes new ones for `graceMs` more, each connection's answer being its last, then
+   * none; settles when those in flight have ended, or cuts them off after `limitMs` (grace included). May be called
+   * twice; the second call waits for the same end.
+   */
+  drain(limitMs: number, graceMs?: number): Promise<void>;
+  /** Ends everything at once. */
+  destroy(): Promise<void>;
+  /** How many circuits are open now. */
+  openCircuits(): number;
+  /** Requests that are being answered now. */
+  inFlight(): number;
+}
+
+export interface GatewayOptions {
+  readonly store: Store;
+  readonly pools: Pools;
+  readonly log: Log;
+  readonly homeNamespace: string;
+  readonly limits?: Partial<Limits>;
+  readonly onRequestDone?: (done: RequestDone) => void;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+  /** In [0, 1). */
+  readonly random?: () => number;
+}
+
+/** Sets the HTTP server up; nothing listens yet. */
+export function createGateway(options: GatewayOptions): Gateway {
+  const { store, pools, log, homeNamespace, now = Date.now, random = Math.random } = options;
+  const limits: Limits = { ...defaultLimits, ...options.limits };
+  const clock = () => performance.now();
+  const circuits = createCircuits(clock);
+  let draining = false;
+  let inFlight = 0;
+  let onIdle: (() => void) | undefined;
+  const context: GatewayContext = {
+    view: store,
+    log,
+    budget: new BufferBudget(limits.bufferedBytes),
+    homeNamespace,
+    pools,
+    circuits,
+    limits,
+    now,
+    clock,
+    router: createRouter({ view: store, circuits, homeNamespace, random, now }),
+    requestId: () => `req_${randomUUID().replaceAll('-', '')}`,
+    onRequestStart: () => {
+      inFlight += 1;
+    },
+    onRequestDone: (done) => {
+      inFlight -= 1;
+      options.onRequestDone?.(done);
+      if (inFlight === 0) onIdle?.();
+    },
+    draining: () => draining,
+  };
+  const app = createServer(limits);
+  declareRoutes(app, context, createKeysApi({ store, now, randomBytes }));
+  const unsubscribe = store.subscribe((change) => {
+    if (change.kind !== 'UpstreamNode' || change.after !== undefined) return;
+    const id = `${change.namespace}/${change.name}`;
+    circuits.forget(id);
+    pools.release(id);
+  });
+
+  const untilIdle = (): Promise<void> =>
+    new Promise((resolve) => {
+      onIdle = resolve;
+      if (inFlight === 0) resolve();
+    });
+  const stop = async (graceMs: number, limitMs: number): Promise<void> => {
+    draining = true;
+    await delay(graceMs);
+    // Refuses new connections and closes the idle ones; the rest end with their answers.
+    app.server.close();
+    await Promise.race([untilIdle(), delay(Math.max(limitMs - graceMs, 0), undefined, { ref: false })]);
+    await destroy();
+  };
+  const destroy = async (): Promise<void> => {
+    draining = true;
+    unsubscribe();
+    app.server.close();
+    app.server.closeIdleConnections();
+    // What was written last is still on its way through the socket.
+    if (inFlight > 0) app.server.closeAllConnections();
+    await app.close();
+  };
+  let stopping: Promise<void> | undefined;
+  return {
+    async listen(host, port) {
+      await app.listen({ host, port });
+      const { address, port: taken } = app.server.address() as AddressInfo;
+      return { host: address, port: taken };
+    },
+    drain(limitMs, graceMs = 0) {
+      stopping ??= stop(graceMs, limitMs);
+      return stopping;
+    },
+    destroy,
+    openCircuits: () => circuits.openCount(),
+    inFlight: () => inFlight,
+  };
+}
+
+function createServer(limits: Limits): FastifyInstance {
+  const app = Fastify({
+    logger: false,
+    // Model ids are long and hold slashes; fastify's 100 would make them unknown paths.
+    routerOptions: { maxParamLength: 1024, ignoreTrailingSlash: true },
+    return503OnClosing: false,
+    keepAliveTimeout: limits.idleConnectionMs,
+    // Later than the limits on the body, which can answer in the route's own shape.
+    requestTimeout: limits.headersMs + limits.bodyTotalMs + 10_000,
+    http: {
+      headersTimeout: limits.headersMs,
+      maxHeaderSize: limits.headerBytes,
+      connectionsCheckingInterval: Math.min(limits.headersMs, 5_000),
+    },
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (_error, _request, reply) => {
+      const error = new GatewayError('malformed_request', 'The path is not a valid URL.');
+      const { status, body } = wireError(error, 'openai', '');
+      reply.hijack();
+      reply.raw.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(body);
+    },
+  });
+  // With a listener of our own the caller is asked for its body only after its key was checked.
+  app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
+  return app;
+}

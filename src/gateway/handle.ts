@@ -1,0 +1,183 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Log } from '../observe/log.ts';
+import type { KeyEntry, View } from '../store/store.ts';
+import { answerFailure } from './answer-failure.ts';
+import { authenticate } from './authenticate.ts';
+import { type RequestBody, readBody } from './body.ts';
+import type { BufferBudget } from './buffer-budget.ts';
+import { Caller } from './caller.ts';
+import { CallerGone } from './caller-gone.ts';
+import { GatewayError } from './errors.ts';
+import { upstreamHeaders } from './headers.ts';
+import { inspect } from './inspect.ts';
+import type { CallerFormat } from './route.ts';
+import { type NodesContext, tryNodes } from './try-nodes.ts';
+import type { ErrorShape } from './wire-errors.ts';
+
+/** What happened to one request, told when its connection is done with it. */
+export interface RequestDone {
+  /** The route's pattern, such as `/v1/chat/completions`. */
+  readonly route: string;
+  /** The model's name as the caller sent it, where some node is configured for it; undefined else. */
+  readonly model: string | undefined;
+  /** The last node tried, `namespace/name`. */
+  readonly node: string | undefined;
+  /** The HTTP status; 499 when the caller left. */
+  readonly status: number;
+  readonly attempts: number;
+  readonly durationMs: number;
+}
+
+/** Everything that requests share. */
+export interface GatewayContext extends NodesContext {
+  readonly view: View;
+  readonly log: Log;
+  readonly budget: BufferBudget;
+  readonly homeNamespace: string;
+  readonly requestId: () => string;
+  readonly onRequestStart: () => void;
+  readonly onRequestDone: (done: RequestDone) => void;
+  /** Whether the gateway is stopping, so that each connection's next answer is its last. */
+  readonly draining: () => boolean;
+}
+
+/** What is known of a request while it runs, for its record. */
+interface Progress {
+  key: KeyEntry | undefined;
+  model: string | undefined;
+  node: string | undefined;
+  attempts: number;
+  error: unknown;
+}
+
+/** What a route does with a request: it answers `caller`, or throws. */
+export type Answer = (caller: Caller, progress: Progress) => Promise<void> | void;
+
+/**
+ * Runs `answer` for a request and makes sure that it is answered and recorded exactly once, whatever `answer` throws.
+ */
+export async function handle(
+  context: GatewayContext,
+  route: string,
+  shape: ErrorShape,
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: Answer,
+): Promise<void> {
+  const started = context.clock();
+  context.onRequestStart();
+  const caller = new Caller(request, response, {
+    requestId: context.requestId(),
+    shape,
+    lastOnConnection: context.draining,
+  });
+  const progress: Progress = {
+    key: undefined,
+    model: undefined,
+    node: undefined,
+    attempts: 0,
+    error: undefined,
+  };
+  caller.onClose = () => record(context, route, caller, progress, context.clock() - started);
+  try {
+    await answer(caller, progress);
+  } catch (error) {
+    progress.error = error;
+    refuse(context, caller, error);
+  }
+}
+
+/** Answers one call of a model API: authenticate → read → inspect → try nodes → answer. */
+export async function answerModelCall(
+  context: GatewayContext,
+  format: CallerFormat,
+  caller: Caller,
+  progress: Progress,
+): Promise<void> {
+  const { view, limits } = context;
+  const key = authenticate(view, caller.request.headers, 'APIKey', context.now());
+  progress.key = key;
+  const body = await readRequest(context, caller);
+  try {
+    const inspection = inspect(body.bytes, {
+      restricted: key.models !== undefined,
+      maxDepth: limits.jsonDepth,
+    });
+    if (view.served(inspection.model) !== undefined) progress.model = inspection.model;
+    if (inspection.stream) caller.watchSilence(limits.keepAliveMs);
+    const headers = upstreamHeaders(caller.request.headers, format);
+    const failure = await tryNodes(context, caller, { format, key, inspection, headers, body }, progress);
+    if (failure === undefined || failure === 'gone') return;
+    progress.error = failure.kind === 'none' ? failure.error : undefined;
+    await answerFailure(caller, format, failure, servedBy(progress));
+  } finally {
+    body.release();
+  }
+}
+
+/** Reads the body, and first asks for it where the caller waits to be asked. */
+export async function readRequest(
+  { limits, budget }: GatewayContext,
+  caller: Caller,
+  most = limits.bodyBytes,
+): Promise<RequestBody> {
+  const { request } = caller;
+  checkContentType(request.headers['content-type']);
+  if (Number(request.headers['content-length'] ?? 0) <= most) caller.askForBody();
+  return readBody(request, { ...limits, bodyBytes: most }, budget);
+}
+
+function checkContentType(type: string | undefined): void {
+  if (type === undefined || type === 'application/json') return;
+  if (/^application\/(?:[\w.!#$&^-]+\+)?json\s*(?:;\s*charset="?utf-?8"?\s*)?;?\s*$/i.test(type)) return;
+  throw new GatewayError(
+    'unsupported_media_type',
+    'The content-type must be application/json in UTF-8; send "content-type: application/json".',
+  );
+}
+
+function servedBy({ node, attempts }: Progress): string[] {
+  return node === undefined
+    ? []
+    : ['x-model-gateway-node', node, 'x-model-gateway-attempts', String(attempts)];
+}
+
+/** The one place where what was thrown becomes an answer. */
+function refuse({ log }: GatewayContext, caller: Caller, error: unknown): void {
+  if (error instanceof CallerGone || caller.gone) return;
+  const known =
+    error instanceof GatewayError
+      ? error
+      : new GatewayError('internal', 'The gateway failed; its log says why.');
+  if (!(error instanceof GatewayError))
+    log.error({ err: error, requestId: caller.requestId }, 'A request failed unexpectedly');
+  if (caller.started === 'nothing') caller.answerError(known);
+  else caller.break();
+}
+
+function record(
+  { log, onRequestDone }: GatewayContext,
+  route: string,
+  caller: Caller,
+  { key, model, node, attempts, error }: Progress,
+  durationMs: number,
+): void {
+  const status = caller.gone ? 499 : caller.status;
+  onRequestDone({ route, model, node, status, attempts, durationMs });
+  const level = status < 400 && attempts < 2 ? 'debug' : 'info';
+  if (!log.isLevelEnabled(level)) return;
+  const metadata = key?.resource.metadata;
+  log[level](
+    {
+      requestId: caller.requestId,
+      route,
+      status,
+      durationMs: Math.round(durationMs),
+      ...(metadata === undefined ? {} : { key: `${metadata.namespace}/${metadata.name}` }),
+      ...(model === undefined ? {} : { model }),
+      ...(node === undefined ? {} : { node, attempts }),
+      ...(error instanceof GatewayError ? { error: error.code, reason: error.message } : {}),
+    },
+    'Answered a request',
+  );
+}

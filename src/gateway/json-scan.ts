@@ -1,0 +1,199 @@
+/** Why a text is no JSON object, and where. */
+export class JsonScanError extends Error {
+  readonly offset: number;
+
+  constructor(reason: string, offset: number) {
+    super(reason);
+    this.name = 'JsonScanError';
+    this.offset = offset;
+  }
+}
+
+/** Byte offsets of one top-level member: the key without its quotes, the value with them. Ends are exclusive. */
+export type OnMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void;
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const comma = 0x2c;
+const colon = 0x3a;
+
+/**
+ * Checks that `bytes` (valid UTF-8) are one JSON object (RFC 8259, what JSON.parse accepts) and reports its top-level
+ * members, repeated ones too. It builds nothing: a body of a million empty arrays costs JSON.parse hundreds of
+ * megabytes, and JSON.parse cannot say where a member is or that it is there twice. Throws JsonScanError.
+ */
+export function scanObject(bytes: Uint8Array, maxDepth: number, onMember: OnMember): void {
+  const end = bytes.length;
+  const inObject = new Uint8Array(maxDepth);
+  let depth = 0;
+  let keyStart = 0;
+  let keyEnd = 0;
+  let valueStart = 0;
+  let at = skipSpace(bytes, 0);
+  if (bytes[at] !== openBrace) throw new JsonScanError('a JSON object is expected', at);
+  for (;;) {
+    // A value begins at `at`.
+    if (depth === 1) valueStart = at;
+    const first = bytes[at];
+    if (first === openBrace || first === openBracket) {
+      if (depth === maxDepth) throw new JsonScanError(`it is nested more than ${maxDepth} levels deep`, at);
+      inObject[depth] = first === openBrace ? 1 : 0;
+      depth += 1;
+      at = skipSpace(bytes, at + 1);
+      if (bytes[at] === (first === openBrace ? closeBrace : closeBracket)) {
+        at += 1;
+        depth -= 1;
+      } else if (first === openBracket) {
+        continue;
+      } else {
+        const stop = keyStop(bytes, at);
+        if (depth === 1) {
+          keyStart = at + 1;
+          keyEnd = stop - 1;
+        }
+        at = valueAfterKey(bytes, stop);
+        continue;
+      }
+    } else {
+      at = scalarStop(bytes, at);
+    }
+    // A value has ended before `at`; close what ends with it.
+    for (;;) {
+      if (depth === 1) onMember(keyStart, keyEnd, valueStart, at);
+      at = skipSpace(bytes, at);
+      if (depth === 0) {
+        if (at < end) throw new JsonScanError('there is more text after the object', at);
+        return;
+      }
+      const next = bytes[at];
+      const isObject = inObject[depth - 1] === 1;
+      if (next === comma) {
+        at = skipSpace(bytes, at + 1);
+        if (isObject) {
+          const stop = keyStop(bytes, at);
+          if (depth === 1) {
+            keyStart = at + 1;
+            keyEnd = stop - 1;
+          }
+          at = valueAfterKey(bytes, stop);
+        }
+        break;
+      }
+      if (next !== (isObject ? closeBrace : closeBracket)) throw unexpected(bytes, at);
+      at += 1;
+      depth -= 1;
+    }
+  }
+}
+
+function unexpected(bytes: Uint8Array, at: number): JsonScanError {
+  return new JsonScanError(at >= bytes.length ? 'it ends too early' : 'there is an unexpected character', at);
+}
+
+function skipSpace(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < bytes.length) {
+    const c = bytes[at];
+    if (c !== 0x20 && c !== 0x0a && c !== 0x0d && c !== 0x09) break;
+    at += 1;
+  }
+  return at;
+}
+
+/** The end of the key at `at`, behind its closing quote. */
+function keyStop(bytes: Uint8Array, at: number): number {
+  if (bytes[at] !== quote) throw unexpected(bytes, at);
+  return stringStop(bytes, at + 1);
+}
+
+function valueAfterKey(bytes: Uint8Array, keyStopAt: number): number {
+  const at = skipSpace(bytes, keyStopAt);
+  if (bytes[at] !== colon) throw unexpected(bytes, at);
+  return skipSpace(bytes, at + 1);
+}
+
+/** The end of the string whose first character is at `from`. Nearly all of a prompt's bytes pass here. */
+function stringStop(bytes: Uint8Array, from: number): number {
+  const end = bytes.length;
+  let at = from;
+  while (at < end) {
+    const c = bytes[at] as number;
+    if (c === quote) return at + 1;
+    if (c === backslash) at = escapeStop(bytes, at + 1);
+    else if (c < 0x20) throw new JsonScanError('there is a control character in a string', at);
+    else at += 1;
+  }
+  throw unexpected(bytes, at);
+}
+
+function escapeStop(bytes: Uint8Array, at: number): number {
+  switch (bytes[at]) {
+    case 0x22: // "
+    case 0x5c: // \
+    case 0x2f: // /
+    case 0x62: // b
+    case 0x66: // f
+    case 0x6e: // n
+    case 0x72: // r
+    case 0x74: // t
+      return at + 1;
+    case 0x75: // u
+      for (let i = 1; i <= 4; i++) if (!isHex(bytes[at + i])) throw unexpected(bytes, at + i);
+      return at + 5;
+    default:
+      throw unexpected(bytes, at);
+  }
+}
+
+function isHex(c: number | undefined): boolean {
+  if (c === undefined) return false;
+  return (c >= 0x30 && c <= 0x39) || (c >= 0x41 && c <= 0x46) || (c >= 0x61 && c <= 0x66);
+}
+
+function scalarStop(bytes: Uint8Array, at: number): number {
+  switch (bytes[at]) {
+    case quote:
+      return stringStop(bytes, at + 1);
+    case 0x74:
+      return wordStop(bytes, at, 'true');
+    case 0x66:
+      return wordStop(bytes, at, 'false');
+    case 0x6e:
+      return wordStop(bytes, at, 'null');
+    default:
+      return numberStop(bytes, at);
+  }
+}
+
+function wordStop(bytes: Uint8Array, at: number, word: string): number {
+  for (let i = 1; i < word.length; i++) {
+    if (bytes[at + i] !== word.charCodeAt(i)) throw unexpected(bytes, at + i);
+  }
+  return at + word.length;
+}
+
+function isDigit(c: number | undefined): boolean {
+  return c !== undefined && c >= 0x30 && c <= 0x39;
+}
+
+function digitsStop(bytes: Uint8Array, from: number): number {
+  if (!isDigit(bytes[from])) throw unexpected(bytes, from);
+  let at = from + 1;
+  while (at < bytes.length && isDigit(bytes[at])) at += 1;
+  return at;
+}
+
+function numberStop(bytes: Uint8Array, from: number): number {
+  let at = bytes[from] === 0x2d ? from + 1 : from;
+  at = bytes[at] === 0x30 ? at + 1 : digitsStop(bytes, at);
+  if (bytes[at] === 0x2e) at = digitsStop(bytes, at + 1);
+  if (bytes[at] === 0x65 || bytes[at] === 0x45) {
+    const sign = bytes[at + 1];
+    at = digitsStop(bytes, sign === 0x2b || sign === 0x2d ? at + 2 : at + 1);
+  }
+  return at;
+}

@@ -1,0 +1,45 @@
+/** Every bound of the traffic port. Bytes, milliseconds and counts. */
+export interface Limits {
+  /** Largest request body, counted after decompression. */
+  readonly bodyBytes: number;
+  /** Largest sum of all request bodies held at one time, decoded or not. */
+  readonly bufferedBytes: number;
+  /** How long a body may stand still before the request is refused. */
+  readonly bodyIdleMs: number;
+  /** How long a body may take as a whole. */
+  readonly bodyTotalMs: number;
+  /** How long the request line and headers may take. */
+  readonly headersMs: number;
+  readonly headerBytes: number;
+  /** How long an unused connection stays open. Longer than the usual load balancer's 60 s, so that it closes first. */
+  readonly idleConnectionMs: number;
+  /** Deepest nesting of a JSON body. */
+  readonly jsonDepth: number;
+  /** Nodes tried for one request, and the time after which no further one is tried. */
+  readonly attempts: number;
+  readonly attemptsMs: number;
+  /** Silence of the upstream after which a stream gets a keep-alive comment. */
+  readonly keepAliveMs: number;
+  /** How much of a stream is held back while waiting for its first content. */
+  readonly heldBytes: number;
+  /** How much of a failed attempt's error body is kept to answer the caller with. */
+  readonly errorBodyBytes: number;
+}
+
+const mib = 1024 * 1024;
+
+export const defaultLimits: Limits = {
+  bodyBytes: 32 * mib,
+  bufferedBytes: 256 * mib,
+  bodyIdleMs: 30_000,
+  bodyTotalMs: 300_000,
+  headersMs: 20_000,
+  headerBytes: 32 * 1024,
+  idleConnectionMs: 75_000,
+  jsonDepth: 512,
+  attempts: 3,
+  attemptsMs: 300_000,
+  keepAliveMs: 15_000,
+  heldBytes: 256 * 1024,
+  errorBodyBytes: 64 * 1024,
+};

@@ -1,0 +1,157 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { authenticate } from './authenticate.ts';
+import type { Caller } from './caller.ts';
+import { GatewayError } from './errors.ts';
+import { type Answer, answerModelCall, type GatewayContext, handle, readRequest } from './handle.ts';
+import type { KeysApi } from './keys-api.ts';
+import { describeModel, listModels } from './models.ts';
+import type { CallerFormat } from './route.ts';
+import { errorShapeOf } from './wire-errors.ts';
+
+const modelCalls: readonly (readonly [path: string, format: CallerFormat])[] = [
+  ['/v1/chat/completions', 'chat'],
+  ['/v1/completions', 'completions'],
+  ['/v1/embeddings', 'embeddings'],
+  ['/v1/responses', 'responses'],
+  ['/v1/messages', 'messages'],
+  ['/v1/messages/count_tokens', 'count_tokens'],
+];
+
+/** Methods that a path knows, for the 405 of the others. */
+const methodsOf: readonly (readonly [path: RegExp, methods: string])[] = [
+  [
+    /^\/v1\/(?:chat\/completions|completions|embeddings|responses|messages|messages\/count_tokens)\/?$/,
+    'POST',
+  ],
+  [/^\/v1\/models(?:\/.*)?$/, 'GET'],
+  [/^\/v1\/keys\/?$/, 'GET, POST'],
+  [/^\/v1\/keys\/[^/]+\/?$/, 'GET, DELETE'],
+];
+
+/** A body of `/v1/keys` names up to 1,000 models of 253 characters. */
+const longestKeyBody = 1024 * 1024;
+
+/** Longest time that the store may take for a key. */
+const storeTimeoutMs = 15_000;
+
+/** Declares every path of the HTTP API (design: The gateway's HTTP API). Throws nothing. */
+export function declareRoutes(app: FastifyInstance, context: GatewayContext, keys: KeysApi): void {
+  const declare = (
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    answerFor: (request: FastifyRequest) => Answer,
+  ) => {
+    const shape = errorShapeOf(path);
+    app.route({
+      method,
+      url: path,
+      exposeHeadRoute: false,
+      // onRequest comes before fastify looks at the body: the key is checked before a byte of it is read. The answer
+      // is written to the raw response, because what fastify does to a reply costs more than the rest of a request.
+      onRequest: (request: FastifyRequest, reply: FastifyReply) => {
+        reply.hijack();
+        void handle(context, path, shape, request.raw, reply.raw, answerFor(request));
+      },
+      handler: unreachable,
+    });
+  };
+
+  for (const [path, format] of modelCalls) {
+    const answer: Answer = (caller, progress) => answerModelCall(context, format, caller, progress);
+    declare('POST', path, () => answer);
+  }
+  const { view, homeNamespace, now } = context;
+  const apiKey = (caller: Caller) => authenticate(view, caller.request.headers, 'APIKey', now());
+  const masterKey = (caller: Caller) => authenticate(view, caller.request.headers, 'MasterKey', now());
+
+  declare('GET', '/v1/models', ({ query }) => async (caller) => {
+    const page = await listModels(view, apiKey(caller), homeNamespace, query as Query);
+    answer(caller, 200, page);
+  });
+  declare('GET', '/v1/models/*', ({ params }) => (caller) => {
+    answer(caller, 200, describeModel(view, apiKey(caller), homeNamespace, (params as Params)['*'] ?? ''));
+  });
+  declare('POST', '/v1/keys', () => async (caller) => {
+    const master = masterKey(caller);
+    const body = await readRequest(context, caller, longestKeyBody);
+    try {
+      answer(
+        caller,
+        201,
+        await keys.create(master, parseJson(body.bytes), AbortSignal.timeout(storeTimeoutMs)),
+      );
+    } finally {
+      body.release();
+    }
+  });
+  declare('GET', '/v1/keys', ({ query }) => (caller) => {
+    answer(caller, 200, keys.list(masterKey(caller), query as Query));
+  });
+  declare('GET', '/v1/keys/:id', ({ params }) => (caller) => {
+    answer(caller, 200, keys.get(masterKey(caller), (params as Params)['id'] ?? ''));
+  });
+  declare('DELETE', '/v1/keys/:id', ({ params }) => async (caller) => {
+    const id = (params as Params)['id'] ?? '';
+    answer(caller, 200, await keys.remove(masterKey(caller), id, AbortSignal.timeout(storeTimeoutMs)));
+  });
+  // Claude Code asks this of a base URL before its first call.
+  declareHead(app, context);
+  declareUnknown(app, context);
+}
+
+type Query = Readonly<Record<string, unknown>>;
+type Params = Readonly<Record<string, string | undefined>>;
+
+function declareHead(app: FastifyInstance, context: GatewayContext): void {
+  app.route({
+    method: 'HEAD',
+    url: '/',
+    onRequest: (request: FastifyRequest, reply: FastifyReply) => {
+      reply.hijack();
+      void handle(context, '/', 'openai', request.raw, reply.raw, (caller) => {
+        caller.begin(200, []);
+        caller.end();
+      });
+    },
+    handler: unreachable,
+  });
+}
+
+function declareUnknown(app: FastifyInstance, context: GatewayContext): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!request.is404) return done();
+    const path = request.raw.url?.split('?', 1)[0] ?? '/';
+    reply.hijack();
+    void handle(context, 'unknown', errorShapeOf(path), request.raw, reply.raw, (caller) => {
+      const methods = methodsOf.find(([pattern]) => pattern.test(path))?.[1];
+      const shown = path.length > 256 ? `${path.slice(0, 256)}…` : path;
+      if (methods === undefined) {
+        return caller.answerError(
+          new GatewayError('unknown_path', `There is no path ${shown}; paths begin with /v1/.`),
+        );
+      }
+      const error = new GatewayError(
+        'method_not_allowed',
+        `${shown} takes ${methods}, not ${request.method}.`,
+      );
+      caller.answerError(error, ['allow', methods]);
+    });
+  });
+}
+
+function unreachable(): never {
+  throw new Error('a hijacked request reached its handler');
+}
+
+function answer(caller: Caller, status: number, body: unknown): void {
+  if (!caller.gone) caller.answerJson(status, JSON.stringify(body));
+}
+
+function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined;
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw new GatewayError('invalid_json', 'The request body is not valid JSON.');
+  }
+}

@@ -1,0 +1,57 @@
+/** What the gateway looks for at the start of lines; longer prefixes are not kept. */
+const keptPrefix = 64;
+
+/**
+ * Follows a stream of server-sent events without decoding it: where events end (LF, CRLF or CR), and how each line
+ * begins. One pass over bytes that are passed on unchanged.
+ */
+export class SseLines {
+  /** Whether the bytes so far end with a complete event, so that a comment may be put behind them. */
+  atBoundary = true;
+  readonly #onLine: (start: string) => void;
+  #lineLength = 0;
+  #afterCr = false;
+  /** The start of a line that an earlier piece began. */
+  #carried = '';
+
+  /** `onLine` hears the first 64 characters (latin1) of each complete line that is not empty. */
+  constructor(onLine: (start: string) => void) {
+    this.#onLine = onLine;
+  }
+
+  take(piece: Buffer): void {
+    let lineStart = 0;
+    for (let at = 0; at < piece.length; at++) {
+      const c = piece[at];
+      if (c === 0x0a && this.#afterCr) {
+        this.#afterCr = false;
+        lineStart = at + 1;
+      } else if (c === 0x0a || c === 0x0d) {
+        this.#afterCr = c === 0x0d;
+        this.#endLine(piece, lineStart, at);
+        lineStart = at + 1;
+      } else {
+        this.#afterCr = false;
+        this.#lineLength += 1;
+        this.atBoundary = false;
+      }
+    }
+    if (this.#lineLength > 0) this.#carry(piece, lineStart, piece.length);
+  }
+
+  #endLine(piece: Buffer, start: number, end: number): void {
+    if (this.#lineLength === 0) {
+      this.atBoundary = true;
+      return;
+    }
+    if (start < end) this.#carry(piece, start, end);
+    this.#onLine(this.#carried);
+    this.#carried = '';
+    this.#lineLength = 0;
+  }
+
+  #carry(piece: Buffer, start: number, end: number): void {
+    const room = keptPrefix - this.#carried.length;
+    if (room > 0) this.#carried += piece.toString('latin1', start, Math.min(end, start + room));
+  }
+}
