@@ -10,7 +10,8 @@ export interface Address {
   readonly port: number;
 }
 
-interface ServingConfig {
+/** What every long-running role needs. */
+export interface ServingConfig {
   readonly adminListen: Address;
   readonly homeNamespace: string;
   readonly log: { readonly level: LogLevel; readonly format: LogFormat };

@@ -16,15 +16,22 @@ export function createRegistry(version: string, role: string): Registry {
 /** What the gateway says about each request that ended. `model` and `node` are names from manifests, never from callers. */
 export interface RequestRecord {
   readonly route: string;
-  readonly code: number;
-  readonly model?: string | undefined;
-  readonly node?: string | undefined;
+  /** The HTTP status; 499 when the caller left. */
+  readonly status: number;
+  readonly model: string | undefined;
+  readonly node: string | undefined;
   readonly attempts: number;
-  readonly durationSeconds: number;
+  readonly durationMs: number;
+}
+
+export interface RequestMetrics {
+  readonly record: (request: RequestRecord) => void;
+  /** Hands over what is read at each scrape. */
+  readonly observe: (gauges: { inFlight: () => number; openCircuits: () => number }) => void;
 }
 
 /** The gateway's own metrics. Labels are bounded: a model that no node is configured for counts as `other`. */
-export function createRequestMetrics(registry: Registry): { record(request: RequestRecord): void } {
+export function createRequestMetrics(registry: Registry): RequestMetrics {
   const registers = [registry];
   const total = new Counter({
     name: 'modelgateway_requests_total',
@@ -45,13 +52,52 @@ export function createRequestMetrics(registry: Registry): { record(request: Requ
     buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900],
     registers,
   });
+  const gauge = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  };
   return {
-    record({ route, code, model = 'other', node = 'none', attempts: tried, durationSeconds }) {
-      total.inc({ route, model, node, code });
+    record({ route, status, model = 'other', node = 'none', attempts: tried, durationMs }) {
+      total.inc({ route, model, node, code: status });
       if (tried > 0) attempts.inc({ route }, tried);
-      duration.observe({ route }, durationSeconds);
+      duration.observe({ route }, durationMs / 1000);
+    },
+    observe({ inFlight, openCircuits }) {
+      gauge('modelgateway_requests_in_flight', 'Requests that are being answered now.', inFlight);
+      gauge('modelgateway_circuits_open', 'Circuits that are open or half-open now.', openCircuits);
     },
   };
+}
+
+/** `rest_client_requests_total`, under client-go's name: calls to the API server. */
+export function createApiRequestMetric(
+  registry: Registry,
+): (call: { code: string; method: string; host: string }) => void {
+  const total = new Counter({
+    name: 'rest_client_requests_total',
+    help: 'Calls to the API server, by status, method and host.',
+    labelNames: ['code', 'method', 'host'],
+    registers: [registry],
+  });
+  return (call) => total.inc(call);
+}
+
+/** `leader_election_master_status`, under client-go's name: 1 while this process leads. */
+export function createLeaderMetric(registry: Registry, name: string): (leads: boolean) => void {
+  const status = new Gauge({
+    name: 'leader_election_master_status',
+    help: '1 while this process holds the lease.',
+    labelNames: ['name'],
+    registers: [registry],
+  });
+  status.set({ name }, 0);
+  return (leads) => status.set({ name }, leads ? 1 : 0);
 }
 
 /** What a store tells of itself: per kind whether it is complete, how much it holds, and how its watch fares. */
