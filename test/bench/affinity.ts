@@ -15,6 +15,11 @@ export function canPin(): boolean {
   return allowed.length > 1;
 }
 
+/** The core of the process under test; undefined where processes cannot be pinned. */
+export function coreUnderTest(): number | undefined {
+  return canPin() ? allowed[0] : undefined;
+}
+
 /** Puts every thread of the process under test on the first core; does nothing where that cannot be done. */
 export function pinUnderTest(pid: number): void {
   setCores(pid, String(allowed[0]));

@@ -1,25 +1,29 @@
+import { coreUnderTest } from './affinity.ts';
 import type { ProcessUnderTest } from './process-under-test.ts';
+import { idleSeconds, processorSeconds } from './processor-time.ts';
 import { median } from './statistics.ts';
 
 /** What one round of one target counted. */
 interface Round {
   perSecond: number;
-  /** Per second of processor time of the process under test: other work on the machine moves it less. */
-  perProcessorSecond: number;
+  /** Share of the time in which the core belonged to the target: worked for it, or had nothing to do. */
+  coreShare: number;
 }
 
 export interface Comparison {
-  /** Medians of the rounds of each target, in the order given. */
-  medians: Round[];
-  /** Median over the rounds of (last target ÷ the one before it) within the same round. */
+  /** Per second of each target, median of the rounds, in the order given. */
+  medians: number[];
+  /** Median over the rounds of (last target ÷ the one before it), both as if the core had been theirs alone. */
   ratio: number;
-  processorRatio: number;
+  /** The same without that correction. */
+  rawRatio: number;
   rounds: Round[][];
 }
 
 /**
  * Measures targets in turns (A B B A A B …), so that whatever else the machine does meets them alike, and compares the last target
- * with the one before it, round by round.
+ * with the one before it, round by round. Time for which other processes had the core is taken out: on a quiet machine
+ * that is none, on a busy one it would decide the ratio.
  */
 export async function compare(
   targets: readonly (ProcessUnderTest | undefined)[],
@@ -32,44 +36,38 @@ export async function compare(
     if (round % 2 === 1) order.reverse();
     const measured: Round[] = [];
     for (const index of order) {
-      const meter = processorMeter(targets[index]);
-      const perSecond = await measure(targets[index], meter);
-      measured[index] = { perSecond, perProcessorSecond: perSecond / meter.share() };
+      const meter = coreMeter(targets[index]);
+      measured[index] = { perSecond: await measure(targets[index], meter), coreShare: meter.share() };
     }
     results.push(measured);
   }
   const last = targets.length - 1;
-  const ratios = (field: keyof Round) =>
-    median(
-      results.map((round) => (round[last]?.[field] ?? Number.NaN) / (round[last - 1]?.[field] ?? Number.NaN)),
-    );
+  const ratio = (of: (round: Round | undefined) => number) =>
+    median(results.map((round) => of(round[last]) / of(round[last - 1])));
   return {
     rounds: results,
-    medians: targets.map((_, index) => ({
-      perSecond: median(results.map((round) => round[index]?.perSecond ?? Number.NaN)),
-      perProcessorSecond: median(results.map((round) => round[index]?.perProcessorSecond ?? Number.NaN)),
-    })),
-    ratio: ratios('perSecond'),
-    processorRatio: ratios('perProcessorSecond'),
+    medians: targets.map((_, index) => median(results.map((round) => round[index]?.perSecond ?? Number.NaN))),
+    ratio: ratio((round) => (round === undefined ? Number.NaN : round.perSecond / round.coreShare)),
+    rawRatio: ratio((round) => round?.perSecond ?? Number.NaN),
   };
 }
 
-/** Measures how much of the counting window a process computed. */
+/** Told when a round's counting begins and ends. */
 export interface Meter {
   mark: (edge: 'start' | 'end') => void;
   share: () => number;
 }
 
-function processorMeter(target: ProcessUnderTest | undefined): Meter {
-  const marks: Partial<Record<'start' | 'end', { used: number; time: number }>> = {};
+function coreMeter(target: ProcessUnderTest | undefined): Meter {
+  const marks = { start: { ownOrIdle: 0, time: 0 }, end: { ownOrIdle: 0, time: 0 } };
   return {
     mark: (edge) => {
-      marks[edge] = { used: target?.processorSeconds() ?? 0, time: performance.now() / 1000 };
+      const own = target === undefined ? Number.NaN : processorSeconds(target.pid);
+      marks[edge] = { ownOrIdle: own + idleSeconds(coreUnderTest()), time: performance.now() / 1000 };
     },
     share: () => {
-      const { start, end } = marks;
-      if (start === undefined || end === undefined) return Number.NaN;
-      return (end.used - start.used) / (end.time - start.time);
+      const share = (marks.end.ownOrIdle - marks.start.ownOrIdle) / (marks.end.time - marks.start.time);
+      return Number.isNaN(share) ? 1 : Math.min(1, share);
     },
   };
 }

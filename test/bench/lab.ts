@@ -7,7 +7,7 @@ import { benchKey, writeBigSet, writeSmallSet } from './bench-manifests.ts';
 import type { Caller } from './bench-requests.ts';
 import { type FastUpstream, startFastUpstream } from './fast-upstream.ts';
 import type { BenchOptions } from './options.ts';
-import { freePort, type ProcessUnderTest, startProcess } from './process-under-test.ts';
+import { freePort, type ProcessUnderTest, type StartOptions, startProcess } from './process-under-test.ts';
 
 /** What the rows measure: started when first asked for, the gateway with the big set only by the rows that need it. */
 export interface Lab {
@@ -37,11 +37,18 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
   const running: Promise<ProcessUnderTest>[] = [];
   const progress = (line: string) => process.stderr.write(`bench: ${line}\n`);
 
+  const results = fileURLToPath(new URL('./results', import.meta.url));
+  const start = (process: StartOptions) => {
+    if (!options.profile) return startProcess(process);
+    const name = `${process.name.replaceAll(' ', '-')}.cpuprofile`;
+    const profile = ['--cpu-prof', '--cpu-prof-dir', results, '--cpu-prof-name', name];
+    return startProcess({ ...process, arguments: [...profile, ...process.arguments] });
+  };
   const startBare = async (name: string) => {
     const port = await freePort();
     const origin = `http://127.0.0.1:${upstream.port}`;
     const parameters = [bareProxy, String(port), origin];
-    return startProcess({
+    return start({
       name,
       arguments: parameters,
       port,
@@ -62,17 +69,17 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
     ];
     const listen = ['--listen', `127.0.0.1:${port}`, '--admin-listen', `127.0.0.1:${adminPort}`];
     const program = ['--import', loopProbe, product, 'standalone'];
-    return startProcess({
+    return start({
       ...{ name, port, arguments: [...program, ...flags, ...listen] },
       readyURL: `http://127.0.0.1:${adminPort}/readyz`,
       timeoutMilliseconds: 120_000,
     });
   };
-  const once = (start: () => Promise<ProcessUnderTest>) => {
+  const once = (begin: () => Promise<ProcessUnderTest>) => {
     let started: Promise<ProcessUnderTest> | undefined;
     return () => {
       if (started === undefined) {
-        started = start();
+        started = begin();
         running.push(started);
       }
       return started;

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { pinUnderTest, unpin } from './affinity.ts';
+import { residentBytes } from './processor-time.ts';
 
 /** A proxy that runs in a process of its own, pinned once it is ready. */
 export interface ProcessUnderTest {
@@ -16,8 +16,6 @@ export interface ProcessUnderTest {
   readonly readyMilliseconds: number;
   /** Resident memory in bytes. */
   residentBytes: () => number;
-  /** Processor time used so far, in seconds. */
-  processorSeconds: () => number;
   /** Sends a message to the loop probe and, for `stop`, returns its report. */
   probe: (message: 'start' | 'stop') => Promise<unknown>;
   stop: () => Promise<void>;
@@ -72,14 +70,7 @@ export async function startProcess(options: StartOptions): Promise<ProcessUnderT
   pinUnderTest(pid);
   return {
     ...{ name: options.name, port: options.port, pid, readyMilliseconds, stop },
-    residentBytes: () =>
-      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024,
-    processorSeconds: () => {
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-        .replace(/^.*\) /, '')
-        .split(' ');
-      return (Number(fields[11]) + Number(fields[12])) / 100;
-    },
+    residentBytes: () => residentBytes(pid),
     probe: async (message) => {
       child.send(message);
       if (message === 'start') return undefined;

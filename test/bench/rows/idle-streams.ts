@@ -66,7 +66,7 @@ async function hold(lab: Lab, target: ProcessUnderTest, count: number, whileOpen
       failure = new Error(`only ${started.size} of ${count} streams began`);
     }
     if (failure !== undefined) throw failure;
-    await delay(lab.options.rounds * 500);
+    await delay(2000);
     whileOpen();
   } finally {
     for (const connection of connections) connection.close();

@@ -25,7 +25,7 @@ export const streaming: Row = {
     lab.progress(`streamed answers of ${streamChunks} chunks`);
     for (const target of targets) await measure(target, () => {});
     const comparison = await compare(targets, rounds, (target, meter) => measure(target, meter.mark));
-    const [straight, bare, gateway] = comparison.medians.map(({ perSecond }) => perSecond);
+    const [straight, bare, gateway] = comparison.medians;
     return [
       {
         ...{ row: 'streaming', measure: `chunks/s, streams of ${streamChunks}: gateway ÷ bare` },
