@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { streamRequest } from '../bench-requests.ts';
-import { callerOf, type Lab } from '../lab.ts';
+import { callerOf } from '../lab.ts';
 import { LoadConnection } from '../load-connection.ts';
 import type { ProcessUnderTest } from '../process-under-test.ts';
 import { below, type Row } from '../result.ts';
@@ -11,9 +11,9 @@ export const idleStreams: Row = {
   run: async (lab) => {
     const count = lab.options.idleStreams;
     lab.progress(`${count} idle streams through the bare proxy`);
-    const bare = await perStream(lab, await lab.bare(), count);
+    const bare = await perStream(await lab.bare(), count);
     lab.progress(`${count} idle streams through the gateway`);
-    const gateway = await perStream(lab, await lab.gateway(), count);
+    const gateway = await perStream(await lab.gateway(), count);
     return [
       {
         ...{ row: 'idle-streams', measure: `${count} idle open streams: memory of each` },
@@ -25,20 +25,20 @@ export const idleStreams: Row = {
 };
 
 /** KB (1,000 bytes) of resident memory that each of `count` streams costs. */
-async function perStream(lab: Lab, target: ProcessUnderTest, count: number): Promise<number> {
+async function perStream(target: ProcessUnderTest, count: number): Promise<number> {
   // A few first: what the process needs once is not the streams' cost.
-  await hold(lab, target, Math.min(50, count), () => {});
+  await hold(target, Math.min(50, count), () => {});
   await delay(500);
   const before = target.residentBytes();
   let during = before;
-  await hold(lab, target, count, () => {
+  await hold(target, count, () => {
     during = target.residentBytes();
   });
   return (during - before) / count / 1000;
 }
 
 /** Opens streams, waits until each has had its first chunk and 2 s more, calls `whileOpen`, and closes them. */
-async function hold(lab: Lab, target: ProcessUnderTest, count: number, whileOpen: () => void): Promise<void> {
+async function hold(target: ProcessUnderTest, count: number, whileOpen: () => void): Promise<void> {
   const caller = callerOf(target);
   const connections: LoadConnection[] = [];
   const started = new Set<LoadConnection>();
