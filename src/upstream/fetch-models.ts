@@ -53,7 +53,8 @@ export function fetchModels(
       {
         method: 'GET',
         path: '/models',
-        headers: ['accept', 'application/json'],
+        // Anthropic refuses a listing without a version; other servers do not look at it, and the node's own wins.
+        headers: ['accept', 'application/json', 'anthropic-version', '2023-06-01'],
         ...(query === undefined ? {} : { query }),
       },
       {

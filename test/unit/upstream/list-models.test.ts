@@ -93,6 +93,15 @@ describe.concurrent('listModels', () => {
     expect(outcome).toMatchObject({ kind: 'invalid', message: expect.stringMatching(message) });
   });
 
+  test('asks with a version, which Anthropic wants', async () => {
+    let asked = '';
+    await list((socket, request) => {
+      asked = request;
+      socket.end(bytes(Buffer.from('{"data":[]}')));
+    });
+    expect(asked.toLowerCase()).toContain('\r\nanthropic-version: 2023-06-01\r\n');
+  });
+
   test('a byte order mark is no fault', async () => {
     expect(await list((socket) => void socket.write(bytes(Buffer.from('\ufeff["a"]'))))).toEqual(
       models(['a']),
