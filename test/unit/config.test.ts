@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest';
+import { ConfigError, readConfig } from '../../src/config.ts';
+import { commands, flags, helpText } from '../../src/flags.ts';
+
+const standalone = ['standalone', '--manifests', 'm', '--data', 'd'];
+
+test('standalone has its defaults', () => {
+  expect(readConfig(standalone, {})).toMatchObject({
+    command: 'standalone',
+    homeNamespace: 'default',
+    adminListen: { host: '127.0.0.1', port: 9090 },
+    log: { level: 'info', format: 'json' },
+    traffic: {
+      listen: { host: '127.0.0.1', port: 8080 },
+      drainSeconds: 30,
+      limits: { maxBodyBytes: 33_554_432, maxAttempts: 3 },
+    },
+    gatewayURL: undefined,
+  });
+});
+
+test('a gateway in a cluster listens on every interface and drains for long', () => {
+  expect(readConfig(['gateway'], { POD_NAMESPACE: 'platform', POD_NAME: 'gw-1' })).toMatchObject({
+    namespaces: ['platform'],
+    homeNamespace: 'platform',
+    instance: 'gw-1',
+    allowLoopbackUpstreams: false,
+    adminListen: { host: '::', port: 9090 },
+    traffic: { listen: { host: '::', port: 8080 }, drainSeconds: 240 },
+  });
+});
+
+test('the controller knows a base URL for key Secrets', () => {
+  expect(readConfig(['controller'], { POD_NAMESPACE: 'platform' })).toMatchObject({
+    gatewayURL: 'http://model-gateway.platform.svc/v1',
+  });
+  expect(readConfig(['controller', '--gateway-url', 'https://models.example.com'], {})).toMatchObject({
+    gatewayURL: 'https://models.example.com/v1',
+  });
+  expect(readConfig(['controller', '--gateway-url', 'https://x.example/llm/v1/'], {})).toMatchObject({
+    gatewayURL: 'https://x.example/llm/v1',
+  });
+});
+
+test('namespaces: repeated flags, a list in the variable, or all', () => {
+  const namespaces = (args: string[], env = {}) => readConfig(['gateway', ...args], env);
+  expect(namespaces(['--namespace', 'a', '--namespace', 'b'])).toMatchObject({ namespaces: ['a', 'b'] });
+  expect(namespaces([], { MODEL_GATEWAY_NAMESPACE: 'a, b' })).toMatchObject({ namespaces: ['a', 'b'] });
+  expect(namespaces(['--all-namespaces'])).toMatchObject({ namespaces: 'all' });
+  expect(namespaces([], { MODEL_GATEWAY_ALL_NAMESPACES: 'true' })).toMatchObject({ namespaces: 'all' });
+  expect(namespaces([], { MODEL_GATEWAY_ALL_NAMESPACES: 'false' })).toMatchObject({
+    namespaces: ['default'],
+  });
+});
+
+test('a flag wins over its variable, an empty variable counts as absent', () => {
+  const env = { MODEL_GATEWAY_LISTEN: ':1', MODEL_GATEWAY_LOG_LEVEL: '' };
+  expect(readConfig([...standalone, '--listen', '[::1]:2'], env)).toMatchObject({
+    traffic: { listen: { host: '::1', port: 2 } },
+    log: { level: 'info' },
+  });
+  expect(readConfig(standalone, env)).toMatchObject({ traffic: { listen: { host: '::', port: 1 } } });
+});
+
+test('without a command it is the quick start', () => {
+  expect(readConfig([], {})).toMatchObject({ command: 'start', listenGiven: false, log: { format: 'text' } });
+  expect(readConfig(['--upstream', 'http://127.0.0.1:11434/v1'], {})).toMatchObject({
+    command: 'start',
+    upstream: 'http://127.0.0.1:11434/v1',
+  });
+});
+
+const refused: [string, string[], Record<string, string>, string][] = [
+  ['unknown command', ['serve'], {}, 'Unknown command "serve"; use one of start, standalone'],
+  [
+    'unknown flag',
+    ['gateway', '--lissten', 'x'],
+    {},
+    "Unknown option '--lissten'. See model-gateway gateway --help.",
+  ],
+  ['a flag of another command', ['gateway', '--manifests', 'x'], {}, "Unknown option '--manifests'"],
+  ['missing folder', ['standalone', '--data', 'd'], {}, '--manifests is missing'],
+  ['bad address', [...standalone, '--listen', '8080'], {}, '--listen: "8080" must be HOST:PORT, such as'],
+  ['bad port', [...standalone, '--listen', ':70000'], {}, 'must have a port from 0 to 65535'],
+  [
+    'bad address in a variable',
+    standalone,
+    { MODEL_GATEWAY_ADMIN_LISTEN: 'x' },
+    'MODEL_GATEWAY_ADMIN_LISTEN: "x" must be',
+  ],
+  ['bad number', [...standalone, '--drain-seconds', '-1'], {}, '--drain-seconds'],
+  ['too large', [...standalone, '--max-attempts', '11'], {}, 'must be from 1 to 10'],
+  ['bad switch', ['gateway'], { MODEL_GATEWAY_ALL_NAMESPACES: 'yes' }, 'must be true or false'],
+  ['both scopes', ['gateway', '--namespace', 'a', '--all-namespaces'], {}, 'exclude each other'],
+  ['bad namespace', ['gateway', '--namespace', 'A_b'], {}, 'must be a namespace name'],
+  [
+    'user in a URL',
+    ['controller', '--gateway-url', 'http://u:p@x/v1'],
+    {},
+    'without user, query or fragment',
+  ],
+  ['bad level', [...standalone, '--log-level', 'loud'], {}, '--log-level: "loud"'],
+  ['sum below one body', [...standalone, '--max-buffered-bytes', '1024'], {}, 'at least --max-body-bytes'],
+];
+test.each(refused)('refuses: %s', (_, args, env, message) => {
+  expect(() => readConfig(args, env)).toThrow(ConfigError);
+  expect(() => readConfig(args, env)).toThrow(message);
+});
+
+test('help names every flag of the command, and fits a screen', () => {
+  for (const command of Object.keys(commands) as (keyof typeof commands)[]) {
+    const text = helpText(command);
+    for (const [name, flag] of Object.entries(flags)) {
+      const named = new RegExp(`^ {2}--${name}( |$)`, 'm').test(text);
+      expect(named).toBe((flag.commands as readonly string[]).includes(command));
+    }
+    expect(text.split('\n').length).toBeLessThan(25);
+  }
+  expect(readConfig(['gateway', '--help'], {})).toEqual({ command: 'help', of: 'gateway' });
+  expect(readConfig(['--help'], {})).toEqual({ command: 'help', of: undefined });
+});
