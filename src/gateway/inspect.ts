@@ -28,8 +28,8 @@ export function inspect(body: Buffer, options: { restricted: boolean; maxDepth: 
   let streamStart = -1;
   const onMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
     const length = keyEnd - keyStart;
-    if (length < 5 || length > longestKey) return;
-    const key = keyText(body, keyStart, keyEnd);
+    if (length < 5 || length > longestKey || !mayMatter(body[keyStart])) return;
+    const key = textOf(body, keyStart, keyEnd);
     if (key === 'stream') {
       streamStart = valueStart;
       return;
@@ -82,7 +82,14 @@ export function withModel(body: Buffer, { model, modelStart, modelEnd }: Inspect
   ]);
 }
 
-function keyText(body: Buffer, start: number, end: number): string {
+/** Whether a key that begins with this byte can be one of ours: model(s), fallbacks, stream, or one written with escapes. */
+function mayMatter(first: number | undefined): boolean {
+  return (
+    first === 0x6d || first === 0x4d || first === 0x66 || first === 0x46 || first === 0x73 || first === 0x5c
+  );
+}
+
+function textOf(body: Buffer, start: number, end: number): string {
   const raw = body.toString('utf8', start, end);
   return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
 }
@@ -93,8 +100,8 @@ function foldCase(text: string): string {
 }
 
 function modelName(body: Buffer, start: number, end: number): string {
-  const value: unknown = body[start] === 0x22 ? JSON.parse(body.toString('utf8', start, end)) : undefined;
-  if (typeof value === 'string' && value !== '') return value;
+  const value = body[start] === 0x22 ? textOf(body, start + 1, end - 1) : '';
+  if (value !== '') return value;
   throw new GatewayError('invalid_value', 'model must be a non-empty string.', { param: 'model' });
 }
 

@@ -12,6 +12,12 @@ export class JsonScanError extends Error {
 /** Byte offsets of one top-level member: the key without its quotes, the value with them. Ends are exclusive. */
 export type OnMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void;
 
+/** The same bytes twice: one by one, and for reading four together. */
+interface Text {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+}
+
 const quote = 0x22;
 const backslash = 0x5c;
 const openBrace = 0x7b;
@@ -27,6 +33,7 @@ const colon = 0x3a;
  * megabytes, and JSON.parse cannot say where a member is or that it is there twice. Throws JsonScanError.
  */
 export function scanObject(bytes: Uint8Array, maxDepth: number, onMember: OnMember): void {
+  const text: Text = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) };
   const end = bytes.length;
   const inObject = new Uint8Array(maxDepth);
   let depth = 0;
@@ -50,7 +57,7 @@ export function scanObject(bytes: Uint8Array, maxDepth: number, onMember: OnMemb
       } else if (first === openBracket) {
         continue;
       } else {
-        const stop = keyStop(bytes, at);
+        const stop = keyStop(text, at);
         if (depth === 1) {
           keyStart = at + 1;
           keyEnd = stop - 1;
@@ -59,7 +66,7 @@ export function scanObject(bytes: Uint8Array, maxDepth: number, onMember: OnMemb
         continue;
       }
     } else {
-      at = scalarStop(bytes, at);
+      at = scalarStop(text, at);
     }
     // A value has ended before `at`; close what ends with it.
     for (;;) {
@@ -74,7 +81,7 @@ export function scanObject(bytes: Uint8Array, maxDepth: number, onMember: OnMemb
       if (next === comma) {
         at = skipSpace(bytes, at + 1);
         if (isObject) {
-          const stop = keyStop(bytes, at);
+          const stop = keyStop(text, at);
           if (depth === 1) {
             keyStart = at + 1;
             keyEnd = stop - 1;
@@ -105,9 +112,10 @@ function skipSpace(bytes: Uint8Array, from: number): number {
 }
 
 /** The end of the key at `at`, behind its closing quote. */
-function keyStop(bytes: Uint8Array, at: number): number {
+function keyStop(text: Text, at: number): number {
+  const { bytes } = text;
   if (bytes[at] !== quote) throw unexpected(bytes, at);
-  return stringStop(bytes, at + 1);
+  return stringStop(text, at + 1);
 }
 
 function valueAfterKey(bytes: Uint8Array, keyStopAt: number): number {
@@ -116,18 +124,31 @@ function valueAfterKey(bytes: Uint8Array, keyStopAt: number): number {
   return skipSpace(bytes, at + 1);
 }
 
-/** The end of the string whose first character is at `from`. Nearly all of a prompt's bytes pass here. */
-function stringStop(bytes: Uint8Array, from: number): number {
+/**
+ * The end of the string whose first character is at `from`. Nearly all of a prompt's bytes pass here, so four are
+ * looked at together: that halves the time of a long prompt and keeps it below what JSON.parse takes.
+ */
+function stringStop(text: Text, from: number): number {
+  const { bytes, view } = text;
   const end = bytes.length;
   let at = from;
-  while (at < end) {
-    const c = bytes[at] as number;
+  for (;;) {
+    while (at + 4 <= end && isOrdinary(view.getInt32(at, true))) at += 4;
+    const c = at < end ? (bytes[at] as number) : -1;
     if (c === quote) return at + 1;
     if (c === backslash) at = escapeStop(bytes, at + 1);
-    else if (c < 0x20) throw new JsonScanError('there is a control character in a string', at);
-    else at += 1;
+    else if (c >= 0x20) at += 1;
+    else if (c < 0) throw unexpected(bytes, at);
+    else throw new JsonScanError('there is a control character in a string', at);
   }
-  throw unexpected(bytes, at);
+}
+
+/** Whether none of four bytes is a quote, a backslash or below 0x20: a byte's high bit is set where it is one of them. */
+function isOrdinary(four: number): boolean {
+  const q = four ^ 0x22222222;
+  const b = four ^ 0x5c5c5c5c;
+  const found = ((four - 0x20202020) & ~four) | ((q - 0x01010101) & ~q) | ((b - 0x01010101) & ~b);
+  return (found & 0x80808080) === 0;
 }
 
 function escapeStop(bytes: Uint8Array, at: number): number {
@@ -154,10 +175,11 @@ function isHex(c: number | undefined): boolean {
   return (c >= 0x30 && c <= 0x39) || (c >= 0x41 && c <= 0x46) || (c >= 0x61 && c <= 0x66);
 }
 
-function scalarStop(bytes: Uint8Array, at: number): number {
+function scalarStop(text: Text, at: number): number {
+  const { bytes } = text;
   switch (bytes[at]) {
     case quote:
-      return stringStop(bytes, at + 1);
+      return stringStop(text, at + 1);
     case 0x74:
       return wordStop(bytes, at, 'true');
     case 0x66:

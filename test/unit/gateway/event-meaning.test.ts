@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { eventFailure } from '../../../src/gateway/event-failure.ts';
+import { eventMeaning } from '../../../src/gateway/event-meaning.ts';
+import type { CallerFormat } from '../../../src/gateway/route.ts';
+
+const choice = (delta: object, finish: string | null = null) =>
+  JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] });
+
+const cases: readonly (readonly [format: CallerFormat, data: string, meaning: string])[] = [
+  ['chat', '', 'nothing'],
+  ['chat', '[DONE]', 'end'],
+  ['chat', '{"choices":[]}', 'lifecycle'],
+  ['chat', '{"choices":[],"error":null}', 'lifecycle'],
+  ['chat', choice({ role: 'assistant', content: '' }), 'lifecycle'],
+  ['chat', choice({ role: 'assistant', content: null, tool_calls: [] }), 'lifecycle'],
+  ['chat', choice({ content: ' ' }), 'content'],
+  ['chat', choice({ reasoning_content: 'hm' }), 'content'],
+  ['chat', choice({ tool_calls: [{ index: 0 }] }), 'content'],
+  ['chat', choice({}, 'stop'), 'content'],
+  ['chat', choice({}, 'error'), 'error'],
+  ['chat', '{"error":{"message":"busy"}}', 'error'],
+  ['chat', '{"error":"busy"}', 'error'],
+  ['chat', '{"broken', 'content'],
+  ['completions', '{"choices":[{"text":""}]}', 'lifecycle'],
+  ['completions', '{"choices":[{"text":"a"}]}', 'content'],
+  ['messages', '{"type":"message_start","message":{}}', 'lifecycle'],
+  ['messages', '{"type":"ping"}', 'lifecycle'],
+  ['messages', '{"type":"content_block_start","content_block":{"type":"text","text":""}}', 'lifecycle'],
+  ['messages', '{"type":"content_block_start","content_block":{"type":"web_search_tool_result"}}', 'content'],
+  ['messages', '{"type":"content_block_delta"}', 'content'],
+  ['messages', '{"type":"message_stop"}', 'content'],
+  ['messages', '{"type":"error","error":{}}', 'error'],
+  ['messages', '{"broken', 'error'],
+  ['responses', '{"type":"response.created"}', 'lifecycle'],
+  ['responses', '{"type":"response.in_progress"}', 'lifecycle'],
+  ['responses', '{"type":"response.output_item.added","item":{"type":"message"}}', 'lifecycle'],
+  ['responses', '{"type":"response.output_item.added","item":{"type":"web_search_call"}}', 'content'],
+  ['responses', '{"type":"response.content_part.added"}', 'lifecycle'],
+  ['responses', '{"type":"response.output_text.delta"}', 'content'],
+  ['responses', '{"type":"response.completed"}', 'content'],
+  ['responses', '{"type":"response.failed"}', 'error'],
+  ['responses', '{"type":"error"}', 'error'],
+];
+
+test.each(cases)('%s %s: %s', (format, data, meaning) => {
+  expect(eventMeaning(format, '', data)).toBe(meaning);
+});
+
+test.each([
+  ['chat', '{"error":{"message":"é","code":429}}', 429],
+  ['chat', '{"error":{"message":"x","code":"rate_limit_exceeded"}}', 429],
+  ['chat', '{"error":{"message":"x","type":"invalid_request_error"}}', 400],
+  ['chat', '{"error":"broken"}', 502],
+  ['chat', '{"error":{"message":"x","code":"toString"}}', 502],
+  ['messages', '{"type":"error","error":{"type":"overloaded_error","message":"x"}}', 529],
+  ['messages', 'no json', 502],
+  ['responses', '{"type":"response.failed","response":{"error":{"code":"server_error","message":"x"}}}', 500],
+  ['responses', '{"type":"error","code":"rate_limit_exceeded","message":"x"}', 429],
+] as const)('%s %s stands for HTTP %i', (format, data, status) => {
+  const failure = eventFailure(format, Buffer.from(data).toString('latin1'));
+  expect(failure).toMatchObject({ kind: 'event', status });
+  expect(failure.kind === 'event' && Object.keys(JSON.parse(failure.body) as object)).toContain('error');
+  if (data.includes('é')) expect(failure).toMatchObject({ body: expect.stringContaining('é') });
+});

@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { SseEvents } from '../../../src/gateway/sse-events.ts';
+import { SseLines } from '../../../src/gateway/sse-lines.ts';
+import { StreamWatch } from '../../../src/gateway/stream-watch.ts';
+
+/** Cuts `bytes` at the given places. */
+function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const at = [...new Set(places.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b);
+  return [...at, bytes.length].map((end, i) => bytes.subarray(at[i - 1] ?? 0, end));
+}
+
+const stream = ': hi\n\nevent: a\ndata: {"x":"é"}\n\ndata: 1\ndata:2\nid: 7\n\nevent: b\n\ndata: [DONE]\n\n';
+const endings = ['\n', '\r\n', '\r'];
+
+test.each(endings)('events with line ends %j, cut anywhere', (ending) => {
+  const bytes = Buffer.from(stream.replaceAll('\n', ending));
+  fc.assert(
+    fc.property(fc.array(fc.nat(), { maxLength: 8 }), (places) => {
+      const reader = new SseEvents();
+      // A CR at the very end may be half of a CRLF; one more byte tells.
+      const events = [...cut(bytes, places), Buffer.from('x')].flatMap((piece) => reader.take(piece));
+      expect(
+        events.map(({ name, data, hasId }) => [name, Buffer.from(data, 'latin1').toString(), hasId]),
+      ).toEqual([
+        ['', '', false],
+        ['a', '{"x":"é"}', false],
+        ['', '1\n2', true],
+        ['b', '', false],
+        ['', '[DONE]', false],
+      ]);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test.each(endings)('lines and boundaries with line ends %j, cut anywhere', (ending) => {
+  const bytes = Buffer.from(stream.replaceAll('\n', ending));
+  fc.assert(
+    fc.property(fc.array(fc.nat(), { maxLength: 8 }), (places) => {
+      const starts: string[] = [];
+      const lines = new SseLines((start) => starts.push(start));
+      for (const piece of cut(bytes, places)) lines.take(piece);
+      expect(starts.map((start) => Buffer.from(start, 'latin1').toString())).toEqual(
+        stream.split(/\n+/).slice(0, -1),
+      );
+      expect(lines.atBoundary).toBe(true);
+      lines.take(Buffer.from('data: x'));
+      expect(lines.atBoundary).toBe(false);
+      lines.take(Buffer.from(ending));
+      expect(lines.atBoundary).toBe(false);
+      lines.take(Buffer.from(ending));
+      expect(lines.atBoundary).toBe(true);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test.each([
+  ['chat', 'data: {"choices":[{"finish_reason":null}]}\n\n', false],
+  ['chat', 'data: {"choices":[{"finish_reason": "stop"}]}\n\ndata: {"usage":1}\n\n', true],
+  ['chat', 'data: {"choices":[{"delta":{"content":"\\"finish_reason\\":\\"stop\\""}}]}\n\n', false],
+  ['chat', 'data: [DONE]\n\n', true],
+  ['chat', 'data:[DONE]\r\n\r\n', true],
+  ['chat', 'data: {"error":{"message":"x"}}\n\n', true],
+  [
+    'messages',
+    'event: content_block_delta\ndata: {"type":"content_block_delta","t":"message_stop"}\n\n',
+    false,
+  ],
+  ['messages', 'event: message_stop\ndata: {"type":"message_stop"}\n\n', true],
+  ['messages', 'data: {"type":"message_stop"}\n\n', true],
+  ['messages', 'event: error\ndata: {}\n\n', true],
+  ['responses', 'data: {"type":"response.output_text.delta","delta":"response.completed"}\n\n', false],
+  [
+    'responses',
+    `event: response.completed\ndata: {"type":"response.completed","x":"${'y'.repeat(9000)}"}\n\n`,
+    true,
+  ],
+  ['responses', 'data: {"type":"response.incomplete"}\n\n', true],
+] as const)('%s may end after %j: %s', (format, text, complete) => {
+  const whole = new StreamWatch(format);
+  whole.take(Buffer.from(text));
+  expect(whole.complete).toBe(complete);
+  const halves = new StreamWatch(format);
+  for (const piece of cut(Buffer.from(text), [text.length >> 1])) halves.take(piece);
+  expect(halves.complete).toBe(complete);
+});
+
+test('a responses stream tells its last sequence number', () => {
+  const watch = new StreamWatch('responses');
+  expect(watch.sequence).toBe(-1);
+  watch.take(
+    Buffer.from('data: {"type":"a","sequence_number":3}\n\ndata: {"type":"b","sequence_number":12}\n\n'),
+  );
+  expect(watch.sequence).toBe(12);
+});
