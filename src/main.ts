@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import type { Registry } from 'prom-client';
 import { prepareQuickStart, quickStartKey, welcome } from './cli/quick-start.ts';
@@ -171,11 +172,12 @@ async function runClusterGateway(config: GatewayConfig): Promise<void> {
   const gateway = createTraffic(config, store, pools, log, registry);
   const { host, port } = config.adminListen;
   const admin = await startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) });
+  log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
   // Not before the first complete list: until then it would answer 401 to keys that are good.
   await store.whenSynced(stop).catch(() => {});
   if (!stop.aborted) {
-    await gateway.listen(config.traffic.listen.host, config.traffic.listen.port);
-    log.info({ listen: config.traffic.listen, namespaces: config.namespaces }, 'Serving');
+    const listen = await gateway.listen(config.traffic.listen.host, config.traffic.listen.port);
+    log.info({ listen, namespaces: config.namespaces }, 'Serving');
     await aborted(stop);
     await gateway.drain(config.traffic.drainSeconds * 1000, endpointLagMs);
   }
@@ -194,6 +196,7 @@ async function runClusterController(config: ControllerConfig): Promise<void> {
   const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
   const { host, port } = config.adminListen;
   const admin = await startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) });
+  log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
   const leading = createLeaderMetric(registry, leaseName);
   // Replicas that do not lead keep the same caches warm, so that a takeover costs nothing but the lease.
   const outcome = await runLeaderElection({
@@ -398,6 +401,11 @@ function firstModel(store: Store, namespace: string, name: string): string | und
     /gpt-\d|chat|instruct|llama|qwen|mistral|gemma/i.test(model),
   );
   return (chat ?? enabled[0])?.name;
+}
+
+/** The address with the port that was really taken, as flags and logs write one. */
+function listenedOn({ address, port }: AddressInfo): Address {
+  return { host: address, port };
 }
 
 function urlHost(host: string): string {
