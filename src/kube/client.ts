@@ -31,7 +31,7 @@ export interface ApiRequest {
   urgent?: boolean | undefined;
 }
 
-export interface ApiStream {
+interface ApiStream {
   path: string;
   query?: Query | undefined;
   accept?: string | undefined;
@@ -135,7 +135,7 @@ export function connectKube(options: ConnectOptions): KubeClient {
       try {
         return await attempt(call, signal);
       } catch (error) {
-        const waitMs = retries < RETRIES ? retryDelay(call, error) : undefined;
+        const waitMs = retryDelay(call, error, retries);
         if (waitMs === undefined || clock.monotonicMs() + waitMs >= deadline) throw error;
         await pause(clock, waitMs, signal);
       }
@@ -188,14 +188,14 @@ function queryText(query: Query = {}): string {
 }
 
 /** How long to wait before asking again; undefined when asking again is wrong or useless. */
-function retryDelay(call: ApiRequest, error: unknown): number | undefined {
+function retryDelay(call: ApiRequest, error: unknown, retries: number): number | undefined {
   if (!(error instanceof ApiError)) {
     // A kept connection that the server closed just now. Only reading is repeated: a write may have been carried out.
-    return call.method === 'GET' && closedUnderUs(error) ? 0 : undefined;
+    return retries === 0 && call.method === 'GET' && closedUnderUs(error) ? 0 : undefined;
   }
   // 429 is said before the server does anything; 503 may come from a proxy after it.
   const harmless = error.status === 429 || (error.status === 503 && call.method !== 'POST');
-  return harmless ? error.retryAfterMs : undefined;
+  return harmless && retries < RETRIES ? error.retryAfterMs : undefined;
 }
 
 function closedUnderUs(error: unknown): boolean {
@@ -231,6 +231,9 @@ async function unlessAborted<T>(signal: AbortSignal, wait: Promise<T>): Promise<
 
 function noCredentials(cause: unknown): never {
   // A plugin's own text may hold what must not be logged: it stays in `cause`.
-  const message = 'the configured credentials cannot be read: run kubectl to see why';
+  const message =
+    cause instanceof Error && 'path' in cause && 'code' in cause
+      ? `${String(cause.path)} cannot be read for the cluster's credentials (${String(cause.code)}): restore the file or program`
+      : 'the configured cluster credentials cannot be had: run kubectl with the same kubeconfig to see why';
   throw new ApiError(0, 'CredentialsUnavailable', message, { cause });
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { dirname, isAbsolute, join } from 'node:path';
+import { homedir } from 'node:os';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 
 export interface KubeconfigSource {
@@ -58,18 +59,35 @@ export function loadKubeconfig(source: KubeconfigSource): SharedKubeConfig {
         'no cluster configuration found: set KUBECONFIG, create ~/.kube/config, or run in a pod with a service account',
       );
     }
-    const first = process.env['KUBECONFIG']?.split(':')[0];
-    if (first) folder = dirname(first);
+    folder = dirname(process.env['KUBECONFIG']?.split(delimiter)[0] || join(homedir(), '.kube', 'config'));
   }
   if (source.context !== undefined) selectContext(config, source.context);
-  if (!config.getCurrentCluster()) {
+  checkCluster(config);
+  prepareExecPlugin(config, folder);
+  return config;
+}
+
+function checkCluster(config: KubeConfig) {
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) {
     throw new Error(
       `kubeconfig context ${JSON.stringify(config.getCurrentContext() ?? '')} names no known cluster: ` +
         'set current-context, or choose another context',
     );
   }
-  prepareExecPlugin(config, folder);
-  return config;
+  const { server, proxyUrl } = cluster;
+  if (!URL.canParse(server) || !/^https?:/.test(server)) {
+    throw new Error(`kubeconfig server ${JSON.stringify(server)} is not an address: use https://HOST:PORT`);
+  }
+  // client-node would say so too, but only at the first request.
+  if (server.startsWith('http:') && !cluster.skipTLSVerify) {
+    throw new Error(
+      `kubeconfig server ${server} would get credentials in the clear: use https, or set insecure-skip-tls-verify`,
+    );
+  }
+  if (proxyUrl?.startsWith('socks')) {
+    throw new Error('kubeconfig proxy-url is a SOCKS proxy, which is not supported: use an http proxy');
+  }
 }
 
 function loadFile(config: KubeConfig, path: string) {

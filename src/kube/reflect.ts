@@ -5,7 +5,7 @@ import { type Clock, pause, systemClock } from './clock.ts';
 import { listPages } from './list.ts';
 import { type WatchEvent, watchEvents } from './watch.ts';
 
-export interface ReflectSink {
+interface ReflectSink {
   /** The complete content, at the start and after the server forgot the version: what is not in it is gone. */
   replace(objects: unknown[]): void;
   set(object: unknown): void;
@@ -14,14 +14,7 @@ export interface ReflectSink {
 }
 
 /** Why a watch had to begin anew; a closed set, fit for a metric label. */
-export type RestartReason =
-  | 'closed'
-  | 'error'
-  | 'expired'
-  | 'forbidden'
-  | 'missing'
-  | 'silence'
-  | 'unauthorized';
+type RestartReason = 'closed' | 'error' | 'expired' | 'forbidden' | 'missing' | 'silence' | 'unauthorized';
 
 export interface ReflectOptions {
   client: KubeClient;

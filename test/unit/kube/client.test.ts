@@ -1,5 +1,6 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ApiError } from '../../../src/kube/api-error.ts';
@@ -155,6 +156,12 @@ describe('retries', () => {
   test('a kept connection that was closed costs a read nothing', async () => {
     server.script.push((call) => call.socket.destroy(), json({ ok: 1 }));
     expect(await server.client().request(GET)).toEqual({ ok: 1 });
+  });
+
+  test('and only once', async () => {
+    server.otherwise((call) => call.socket.destroy());
+    expect(await fault(server.client().request(GET))).toMatchObject({ status: 0, reason: 'Unreachable' });
+    expect(server.calls).toHaveLength(2);
   });
 
   test('a write is not repeated when its connection breaks', async () => {
@@ -361,6 +368,18 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
     expect(used()).toEqual(['Bearer t1', 'Bearer t2', 'Bearer t2', 'Bearer t3']);
   });
 
+  test('is not run again for every 401', async () => {
+    const { kubeconfig, runs } = plugin('');
+    const clock = fakeClock();
+    const client = server.client({ kubeconfig, clock });
+    server.otherwise(failure(401, 'Unauthorized'));
+    for (let n = 0; n < 10; n += 1) {
+      await clock.advance(2_000);
+      expect(await fault(client.request(GET))).toMatchObject({ status: 401 });
+    }
+    expect(runs()).toHaveLength(3);
+  });
+
   test('that fails is named without its output in the message', async () => {
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'false' };
     const error = await fault(server.client({ kubeconfig: server.kubeconfig({ exec }) }).request(GET));
@@ -380,6 +399,48 @@ describe('configuration', () => {
     writeFileSync(path, 'users: [{token: "hush-hush" oops');
     expect(() => connectKube({ userAgent: 't', kubeconfig: path })).toThrow(/is not valid/);
     expect(() => connectKube({ userAgent: 't', kubeconfig: path })).not.toThrow(/hush/);
+  });
+
+  test.each([
+    [
+      { server: 'localhost:6443' },
+      'kubeconfig server "localhost:6443" is not an address: use https://HOST:PORT',
+    ],
+    [{ server: 'http://h:80' }, 'kubeconfig server http://h:80 would get credentials in the clear'],
+    [{ 'proxy-url': 'socks5://h:1' }, 'kubeconfig proxy-url is a SOCKS proxy, which is not supported'],
+  ])('%j is refused', (cluster, message) => {
+    const kubeconfig = server.kubeconfig({ token: 't' }, cluster);
+    expect(() => connectKube({ userAgent: 't', kubeconfig })).toThrow(message);
+  });
+
+  test('a certificate file that is gone is named', async () => {
+    const kubeconfig = server.kubeconfig({
+      'client-certificate': '/no/such.crt',
+      'client-key': '/no/such.key',
+    });
+    const error = await fault(server.client({ kubeconfig }).request(GET));
+    expect(error).toMatchObject({ status: 0, reason: 'CredentialsUnavailable' });
+    expect(error.message).toContain('/no/such.crt cannot be read');
+  });
+
+  test('a proxy-url is gone through', async () => {
+    const seen: string[] = [];
+    const proxy = createHttpServer().on('connect', (request, socket) => {
+      seen.push(request.url ?? '');
+      const far = connect(server.port, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        far.pipe(socket).pipe(far);
+      });
+      far.on('error', () => socket.destroy());
+      socket.on('error', () => far.destroy());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    server.script.push(json({ ok: 1 }));
+    const kubeconfig = server.kubeconfig({ token: 't' }, { 'proxy-url': `http://127.0.0.1:${port}` });
+    expect(await server.client({ kubeconfig }).request(GET)).toEqual({ ok: 1 });
+    expect(seen).toEqual([`127.0.0.1:${server.port}`]);
+    proxy.close();
   });
 
   test('an unknown context is named, with those there are', () => {

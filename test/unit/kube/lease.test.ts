@@ -107,6 +107,7 @@ function candidate(identity: string, options: Partial<LeaderElectionOptions> = {
   });
   return {
     clock,
+    request,
     stop,
     seen,
     errors,
@@ -221,6 +222,31 @@ describe('holding', () => {
     a.finish();
     expect(await a.done).toBe('lost');
     expect(lease?.spec['holderIdentity']).toBe('a');
+  });
+
+  test('so does one after others that succeeded', async () => {
+    const a = candidate('a');
+    await a.leadership();
+    await a.pass(5_000);
+    server.otherwise(() => {});
+    await a.pass(9_500);
+    expect(a.seen).toContain('lost');
+  });
+
+  test('does not wait behind slow calls of others', async () => {
+    const a = candidate('a');
+    await a.leadership();
+    server.otherwise((call, response) => {
+      if (call.path !== '/slow') leaseApi(call)(call, response);
+    });
+    const stop = new AbortController();
+    const slow = Array.from({ length: 12 }, () =>
+      a.request({ method: 'GET', path: '/slow', signal: stop.signal }),
+    );
+    await a.pass(12_000);
+    expect(a.seen).toEqual(['leads']);
+    stop.abort();
+    await Promise.allSettled(slow);
   });
 
   test('errors for less than 10 s lose nothing', async () => {

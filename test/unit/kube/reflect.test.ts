@@ -326,15 +326,18 @@ describe('backoff', () => {
     const run = start();
     for (let n = 1; n <= 8; n += 1) {
       await run.restarted(n);
-      if (n === 8) server.script.push(openWatch().answer);
-      await run.clock.advance(run.restarts[n - 1]?.waitMs ?? 0);
+      if (n < 8) await run.clock.advance(run.restarts[n - 1]?.waitMs ?? 0);
     }
     const waits = run.restarts.map((restart) => restart.waitMs);
     expect(waits).toEqual([800, 1600, 3200, 6400, 12800, 25600, 30000, 30000]);
-    const { run: other, watch } = await filled();
+    const watch = openWatch();
+    server.script.push(watch.answer);
+    await run.clock.advance(30_000);
+    await watch.send(added('a', 1), initialEnd(2));
+    await run.heard(1);
     await watch.cut();
-    await other.restarted(1);
-    expect(other.restarts[0]?.waitMs).toBe(800);
+    await run.restarted(9);
+    expect(run.restarts[8]?.waitMs).toBe(800);
   });
 
   test('Retry-After is honoured, from a status and from an event', async () => {
@@ -354,16 +357,20 @@ describe('backoff', () => {
   });
 
   test('a server that closes at once is not asked in a hot loop', async () => {
-    const run = start();
-    for (let n = 0; n < 40; n += 1) {
-      server.script.push((_, response) => response.writeHead(200).end());
-      server.script.push(failure(500, 'InternalError'));
+    const { run, watch } = await filled();
+    server.otherwise((_, response) => response.writeHead(200).end());
+    await watch.end();
+    for (let n = 1; n <= 3; n += 1) {
+      await run.restarted(n);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(server.calls).toHaveLength(n);
+      await run.clock.advance(run.restarts[n - 1]?.waitMs ?? 0);
     }
-    await run.restarted(1);
-    await run.clock.advance(800);
-    await run.restarted(2);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(server.calls.length).toBeLessThanOrEqual(4);
+    expect(run.restarts.slice(0, 3).map(({ reason, waitMs }) => [reason, waitMs])).toEqual([
+      ['closed', 800],
+      ['closed', 1600],
+      ['closed', 3200],
+    ]);
   });
 
   test.each([
