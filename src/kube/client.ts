@@ -230,10 +230,12 @@ async function unlessAborted<T>(signal: AbortSignal, wait: Promise<T>): Promise<
 }
 
 function noCredentials(cause: unknown): never {
-  // A plugin's own text may hold what must not be logged: it stays in `cause`.
-  const message =
-    cause instanceof Error && 'path' in cause && 'code' in cause
-      ? `${String(cause.path)} cannot be read for the cluster's credentials (${String(cause.code)}): restore the file or program`
-      : 'the configured cluster credentials cannot be had: run kubectl with the same kubeconfig to see why';
-  throw new ApiError(0, 'CredentialsUnavailable', message, { cause });
+  const reason = 'CredentialsUnavailable';
+  if (cause instanceof Error && 'path' in cause && 'code' in cause) {
+    const what = `${String(cause.path)} cannot be read or run for the cluster's credentials`;
+    throw new ApiError(0, reason, `${what} (${String(cause.code)}): restore it`, { cause });
+  }
+  // Without the cause: it is what a plugin wrote, which may hold the credential, and loggers print causes.
+  const message = 'the cluster credentials cannot be had: run kubectl with the same kubeconfig to see why';
+  throw new ApiError(0, reason, message);
 }

@@ -2,6 +2,7 @@ import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ApiError } from '../../../src/kube/api-error.ts';
 import { connectKube } from '../../../src/kube/client.ts';
@@ -380,10 +381,18 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
     expect(runs()).toHaveLength(3);
   });
 
-  test('that fails is named without its output in the message', async () => {
-    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'false' };
+  test('that fails is named without its output', async () => {
+    const args = ['-c', 'echo hush-hush >&2; exit 1'];
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'sh', args };
     const error = await fault(server.client({ kubeconfig: server.kubeconfig({ exec }) }).request(GET));
     expect(error).toMatchObject({ status: 0, reason: 'CredentialsUnavailable' });
+    expect(inspect(error, { depth: 9 })).not.toContain('hush');
+  });
+
+  test('that is not there is named', async () => {
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'no-such-plugin' };
+    const error = await fault(server.client({ kubeconfig: server.kubeconfig({ exec }) }).request(GET));
+    expect(error.message).toContain('no-such-plugin cannot be read or run');
   });
 });
 
