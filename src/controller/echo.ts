@@ -31,13 +31,27 @@ export class Echo<R extends ResourceOf[Kind]> {
     return resource;
   }
 
-  wrote(resource: R, status: R['status']): void {
-    this.#written.set(keyOf(resource), { uid: resource.metadata.uid, status, atMs: this.#now() });
+  /** Remembers a status that was written, unless the store (`shown`) has it already. */
+  wrote(resource: R, status: R['status'], shown: R | undefined): void {
+    const key = keyOf(resource);
+    const { uid } = resource.metadata;
+    this.#written.delete(key);
+    if (shown?.metadata.uid === uid && isDeepStrictEqual(shown?.status, status)) return;
+    this.#dropOld();
+    this.#written.set(key, { uid, status, atMs: this.#now() });
   }
 
   /** Forgets what was written to `namespace/name`. */
   forget(key: string): void {
     this.#written.delete(key);
+  }
+
+  /** The oldest stand first. Without this, 100,000 keys looked at once would keep their statuses twice. */
+  #dropOld(): void {
+    for (const [key, { atMs }] of this.#written) {
+      if (this.#now() - atMs <= longestMs) return;
+      this.#written.delete(key);
+    }
   }
 }
 

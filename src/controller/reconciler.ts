@@ -47,11 +47,19 @@ async function work(
   options: { log: Log; clock: Clock; reconcileID: () => string; signal: AbortSignal },
 ): Promise<void> {
   const { queue } = reconciler;
+  let yielded = performance.now();
   for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
     await reconcileOnce(reconciler, key, options);
     queue.done(key);
+    // A reconcile that waits for nothing never lets other work in; 100,000 keys in a row would stop a standalone gateway.
+    if (performance.now() - yielded > longestTurnMs) {
+      await new Promise((resolve) => setImmediate(resolve));
+      yielded = performance.now();
+    }
   }
 }
+
+const longestTurnMs = 5;
 
 async function reconcileOnce(
   { name, queue, observer, reconcile }: Reconciler,

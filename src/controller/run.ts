@@ -5,12 +5,14 @@ import type { Store } from '../store/store.ts';
 import type { Pools } from '../upstream/pools.ts';
 import type { Clock } from './clock.ts';
 import { fencedStore } from './controller-store.ts';
+import { keyReconcile } from './keys/reconcile.ts';
 import { type ControllerMetrics, createControllerMetrics } from './metrics.ts';
 import { Queue } from './queue.ts';
 import { type Reconcile, type Reconciler, runWorkers } from './reconciler.ts';
+import { sealingReconcile } from './sealing.ts';
 import { askOver } from './upstream-node/contact.ts';
 import { nodeReconcile } from './upstream-node/reconcile.ts';
-import { type Queues, wakeAll, wakeOn } from './wake.ts';
+import { Waker } from './wake.ts';
 
 export interface ControllerOptions {
   readonly store: Store;
@@ -53,7 +55,11 @@ export async function runController(options: ControllerOptions): Promise<void> {
   await store.whenSynced(signal);
 
   const nodes = controllerOf('upstreamnode', clock, metrics);
-  const queues: Queues = { UpstreamNode: nodes.queue, APIKey: nodes.queue, MasterKey: nodes.queue };
+  const apiKeys = controllerOf('apikey', clock, metrics);
+  const masterKeys = controllerOf('masterkey', clock, metrics);
+  const sealing = controllerOf('sealing', clock, metrics);
+  const { randomBytes, gatewayURL, homeNamespace } = options;
+  const keyTools = { store, clock, randomBytes, gatewayURL, homeNamespace };
   const reconcilers: Reconciler[] = [
     nodes.with(
       nodeReconcile({
@@ -68,14 +74,26 @@ export async function runController(options: ControllerOptions): Promise<void> {
         signal,
       }),
     ),
+    apiKeys.with(keyReconcile('APIKey', keyTools)),
+    masterKeys.with(keyReconcile('MasterKey', keyTools)),
+    sealing.with(sealingReconcile(store)),
   ];
 
-  const unsubscribe = store.subscribe((change) => wakeOn(change, queues, () => {}));
-  wakeAll(store, queues, 'Background');
+  const waker = new Waker(
+    store,
+    {
+      UpstreamNode: nodes.queue,
+      APIKey: apiKeys.queue,
+      MasterKey: masterKeys.queue,
+      Sealing: sealing.queue,
+    },
+    homeNamespace,
+  );
+  const unsubscribe = waker.start();
   const cancelResync = every(
     clock,
     () => resyncMs * (0.9 + 0.2 * options.random()),
-    () => wakeAll(store, queues, 'Background'),
+    () => waker.wakeAll('Background'),
   );
   const stop = (): void => {
     for (const { queue } of reconcilers) queue.close();

@@ -1,32 +1,118 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { UpstreamNode } from '../resources/upstream-node.ts';
+import { servedNames } from '../store/node-models.ts';
+import { sealingSecretName } from '../store/sealing.ts';
 import type { Change, Kind, ResourceOf } from '../store/store.ts';
 import type { ControllerStore } from './controller-store.ts';
+import { type KeyReference, KeyReferences } from './key-references.ts';
+import type { Key } from './keys/key.ts';
 import type { Queue, Urgency } from './queue.ts';
 import { syncAnnotation } from './upstream-node/gather.ts';
 
-export type Queues = { readonly [K in Kind]: Queue };
+export type Queues = { readonly [K in Kind | 'Sealing']: Queue };
+
+const kinds: readonly Kind[] = ['UpstreamNode', 'APIKey', 'MasterKey'];
 
 /**
  * Turns changes of the store into keys of the queues. The controller's own status writes come back as changes too: a
- * resource is only woken when somebody else can have changed it (operator-conventions §8).
+ * resource is woken only by what somebody else can have changed (operator-conventions §8), and by others that it depends
+ * on: Secrets, older claims of the same hash, nodes that begin or cease to serve a model of an allowlist.
  */
-export function wakeOn(change: Change, queues: Queues, wakeSealing: () => void): void {
-  switch (change.kind) {
-    case 'UpstreamNode':
-    case 'APIKey':
-    case 'MasterKey':
-      if (isForeign(change.before, change.after)) {
-        queues[change.kind].add(`${change.namespace}/${change.name}`, 'Urgent');
-      }
-      return;
-    case 'Credentials':
-      queues.UpstreamNode.add(`${change.namespace}/${change.name}`, 'Urgent');
-      return;
-    case 'Sealing':
-      wakeSealing();
-      return;
-    case 'Secret':
-      return;
+export class Waker {
+  readonly #store: ControllerStore;
+  readonly #queues: Queues;
+  readonly #homeNamespace: string;
+  readonly #references = new KeyReferences();
+
+  constructor(store: ControllerStore, queues: Queues, homeNamespace: string) {
+    this.#store = store;
+    this.#queues = queues;
+    this.#homeNamespace = homeNamespace;
   }
+
+  /** Takes in what the store holds, puts all of it in the queues, and follows changes; the answer ends that. */
+  start(): () => void {
+    const unsubscribe = this.#store.subscribe((change) => this.#wake(change));
+    for (const kind of ['APIKey', 'MasterKey'] as const) {
+      for (const key of this.#store.list(kind)) this.#references.replace(undefined, key);
+    }
+    this.wakeAll('Background');
+    return unsubscribe;
+  }
+
+  /** Puts everything in its queue. */
+  wakeAll(urgency: Urgency): void {
+    this.#wakeSealing(urgency);
+    for (const kind of kinds) {
+      for (const { metadata } of this.#store.list(kind)) {
+        this.#queues[kind].add(`${metadata.namespace}/${metadata.name}`, urgency);
+      }
+    }
+  }
+
+  #wake(change: Change): void {
+    switch (change.kind) {
+      case 'UpstreamNode':
+        if (isForeign(change.before, change.after)) this.#add(change.kind, change, 'Urgent');
+        for (const name of changedNames(change.before, change.after)) {
+          this.#addKeys(this.#references.ofModel(name), 'Background');
+        }
+        return;
+      case 'APIKey':
+      case 'MasterKey':
+        this.#references.replace(change.before, change.after);
+        if (isForeign(change.before, change.after)) this.#add(change.kind, change, 'Urgent');
+        this.#wakeRivals(change.before, change.after);
+        return;
+      case 'Credentials':
+        this.#add('UpstreamNode', change, 'Urgent');
+        return;
+      case 'Secret':
+        this.#addKeys(this.#references.ofSecret(change.namespace, change.name), 'Urgent');
+        if (change.name === sealingSecretName && change.namespace === this.#homeNamespace) {
+          this.#wakeSealing('Urgent');
+        }
+        return;
+      case 'Sealing':
+        this.#wakeSealing('Urgent');
+        return;
+    }
+  }
+
+  #wakeSealing(urgency: Urgency): void {
+    this.#queues.Sealing.add(`${this.#homeNamespace}/${sealingSecretName}`, urgency);
+  }
+
+  #add(kind: Kind, { namespace, name }: { namespace: string; name: string }, urgency: Urgency): void {
+    this.#queues[kind].add(`${namespace}/${name}`, urgency);
+  }
+
+  #addKeys(keys: Iterable<KeyReference>, urgency: Urgency): void {
+    for (const { kind, id } of keys) this.#queues[kind].add(id, urgency);
+  }
+
+  /** When a claim of a hash comes or goes, whoever else claims it may win or lose it. */
+  #wakeRivals(before: Key | undefined, after: Key | undefined): void {
+    const [old, now] = [claimsOf(before), claimsOf(after)];
+    const self = (after ?? before)?.metadata;
+    for (const hash of unshared(old, now)) {
+      for (const { kind, metadata } of this.#store.claims(hash)) {
+        const isSelf = metadata.name === self?.name && metadata.namespace === self.namespace;
+        if (!isSelf || kind !== (after ?? before)?.kind) this.#add(kind, metadata, 'Urgent');
+      }
+    }
+  }
+}
+
+/** What is in one of the two only. */
+function unshared(a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> {
+  return new Set([...[...a].filter((each) => !b.has(each)), ...[...b].filter((each) => !a.has(each))]);
+}
+
+function claimsOf(key: Key | undefined): Set<string> {
+  if (key === undefined || key.metadata.deletionTimestamp !== undefined) return new Set();
+  const issued = (key.status?.hashes ?? []).map(({ hash }) => hash);
+  return new Set(key.spec.hash === undefined ? issued : [key.spec.hash, ...issued]);
 }
 
 /** Whether a change is more than a status write. */
@@ -41,13 +127,10 @@ function isForeign(before: ResourceOf[Kind] | undefined, after: ResourceOf[Kind]
   );
 }
 
-const kinds: readonly Kind[] = ['UpstreamNode', 'APIKey', 'MasterKey'];
-
-/** Puts every resource of the store in its queue. */
-export function wakeAll(store: ControllerStore, queues: Queues, urgency: Urgency): void {
-  for (const kind of kinds) {
-    for (const { metadata } of store.list(kind)) {
-      queues[kind].add(`${metadata.namespace}/${metadata.name}`, urgency);
-    }
-  }
+/** Names that a change of a node may make or break for somebody's allowlist. */
+function changedNames(before: UpstreamNode | undefined, after: UpstreamNode | undefined): Set<string> {
+  const old = new Set(before === undefined ? [] : servedNames(before).keys());
+  const now = new Set(after === undefined ? [] : servedNames(after).keys());
+  const isSameReach = isDeepStrictEqual(before?.spec.callerNamespaces, after?.spec.callerNamespaces);
+  return isSameReach ? unshared(old, now) : new Set([...old, ...now]);
 }

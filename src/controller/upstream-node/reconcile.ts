@@ -117,7 +117,7 @@ export function nodeReconcile(tools: NodeTools): Reconcile {
     const decided = plan(gathered);
     if (decided.status !== undefined) {
       await store.writeStatus('UpstreamNode', seen.resource, decided.status, signal);
-      echo.wrote(seen.resource, decided.status);
+      echo.wrote(seen.resource, decided.status, store.get('UpstreamNode', namespace, name));
       log.debug({ phase: decided.status.phase }, 'Updated status of UpstreamNode');
     }
     own.memory = decided.memory;

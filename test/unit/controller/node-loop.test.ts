@@ -1,68 +1,24 @@
-import { randomBytes } from 'node:crypto';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
-import { systemClock } from '../../../src/controller/clock.ts';
-import { runController } from '../../../src/controller/run.ts';
-import { Pools } from '../../../src/upstream/pools.ts';
-import { type ScriptedUpstream, startUpstream } from '../../support/upstream.ts';
-import { type MemoryStore, memoryStore } from './memory-store.ts';
+import { conditionsText, endings, settle, start, until, upstream } from './harness.ts';
+import { memoryStore } from './memory-store.ts';
 import { nodeOf, secretOf } from './resources.ts';
 
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
+const ends = endings();
+afterEach(ends.endAll);
 
-async function upstream(options = {}): Promise<ScriptedUpstream> {
-  const server = await startUpstream(options);
-  ends.push(() => server.stop());
-  return server;
-}
+const statusWrites = (memory: ReturnType<typeof memoryStore>, of: string) =>
+  memory.writes.filter(({ what, name }) => what === 'status' && name === of).length;
 
-function start(memory: MemoryStore): { registry: Registry } {
-  const stop = new AbortController();
-  const pools = new Pools({ rules: { allowLoopback: true } });
-  const registry = new Registry();
-  const running = runController({
-    store: memory.store,
-    pools,
-    log: pino({ level: process.env['TEST_LOG'] ?? 'silent' }),
-    registry,
-    clock: systemClock,
-    random: Math.random,
-    randomBytes,
-    gatewayURL: 'http://gateway.test/v1',
-    homeNamespace: 'home',
-    signal: stop.signal,
-  });
-  ends.push(async () => {
-    stop.abort();
-    await running;
-    await pools.destroy();
-  });
-  return { registry };
-}
-
-async function until(test: () => boolean | undefined, what: string): Promise<void> {
-  const end = Date.now() + 4_000;
-  while (!test()) {
-    if (Date.now() > end) throw new Error(`Not in time: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
-test('a new node is synced and ready, with its credential', async () => {
-  const server = await upstream({ models: ['b', 'a'], apiKey: 'sk-planted' });
+test('a new node is synced and ready, with its credential, in two writes', async () => {
+  const server = await upstream(ends, { models: ['b', 'a'], apiKey: 'sk-planted' });
   const memory = memoryStore();
   memory.putSecret(secretOf('cred', { apiKey: 'sk-planted' }));
   memory.apply(nodeOf('n', { baseURL: server.url, apiKeySecretRef: { name: 'cred' } }));
-  const { registry } = start(memory);
+  const { registry } = start(ends, memory);
   const status = () => memory.store.get('UpstreamNode', 'home', 'n')?.status;
   await until(() => status()?.phase === 'ready', 'ready');
   expect(status()).toMatchObject({
     observedGeneration: 1,
-    phase: 'ready',
     models: [
       { name: 'a', enabled: true, source: 'Discovered' },
       { name: 'b', enabled: true, source: 'Discovered' },
@@ -71,19 +27,98 @@ test('a new node is synced and ready, with its credential', async () => {
     enabledModelCount: 2,
     apiKeySet: true,
   });
-  expect(
-    status()?.conditions?.map(({ type, status: value, reason }) => `${type}=${value} ${reason}`),
-  ).toEqual([
+  expect(conditionsText(status()?.conditions)).toEqual([
     'Ready=True Healthy',
     'ModelsSynced=True ModelsSynced',
     'CredentialsResolved=True CredentialsResolved',
   ]);
-  expect(memory.writes.filter(({ what, name }) => what === 'status' && name === 'n')).toHaveLength(2);
+  expect(statusWrites(memory, 'n')).toBe(2);
   expect(memory.events.map(({ reason, note }) => `${reason}: ${note}`)).toEqual([
     'ModelAdded: Added 2 models: a, b.',
     'Healthy: The node went from idle to ready.',
   ]);
-  expect(await registry.metrics()).toMatch(
-    /controller_runtime_reconcile_total\{controller="upstreamnode",result="error"\} 0/,
+  expect(JSON.stringify([status(), memory.events])).not.toContain('sk-planted');
+  expect(await registry.metrics()).toContain(
+    'controller_runtime_reconcile_total{controller="upstreamnode",result="error"} 0',
   );
+});
+
+test('a watch that lags causes no second sync', async () => {
+  const server = await upstream(ends);
+  const memory = memoryStore();
+  memory.apply(nodeOf('n', { baseURL: server.url }));
+  const release = memory.lag();
+  start(ends, memory);
+  await until(() => statusWrites(memory, 'n') === 2, 'the status of the sync');
+  memory.store.recordEvent = () => {};
+  await settle();
+  expect(server.requestsTo('/models')).toHaveLength(1);
+  release();
+  await settle();
+  expect(server.requestsTo('/models')).toHaveLength(1);
+  expect(statusWrites(memory, 'n')).toBe(2);
+});
+
+test('a restart contacts nobody and writes nothing; annotation, address and credential cause a sync each', async () => {
+  const [server, other] = [await upstream(ends), await upstream(ends, { models: ['x'] })];
+  const memory = memoryStore();
+  memory.putSecret(secretOf('cred', { apiKey: 'sk-1' }));
+  const spec = { baseURL: server.url, apiKeySecretRef: { name: 'cred' } };
+  memory.apply(nodeOf('n', spec));
+  const status = () => memory.store.get('UpstreamNode', 'home', 'n')?.status;
+  const first = start(ends, memory);
+  await until(() => status()?.phase === 'ready', 'ready');
+  await first.stop();
+  const writes = statusWrites(memory, 'n');
+
+  start(ends, memory);
+  await settle();
+  expect(server.requestsTo('/models')).toHaveLength(1);
+  expect(statusWrites(memory, 'n')).toBe(writes);
+
+  const annotations = { 'modelgateway.dev/sync-requested-at': 'now please' };
+  memory.apply(nodeOf('n', spec, { annotations }));
+  await until(() => status()?.lastHandledSyncRequest === 'now please', 'the requested sync');
+  expect(server.requestsTo('/models')).toHaveLength(2);
+
+  memory.putSecret(secretOf('cred', { apiKey: 'sk-2' }));
+  await until(() => server.requestsTo('/models').length === 3, 'a sync with the new credential');
+  expect(server.requestsTo('/models')[2]?.headers['authorization']).toBe('Bearer sk-2');
+  await until(() => status()?.phase === 'ready', 'ready again');
+
+  memory.apply(nodeOf('n', { ...spec, baseURL: other.url }, { annotations }));
+  await until(() => status()?.syncedWith?.baseURL === other.url, 'a sync with the new address');
+  expect(status()?.models?.map(({ name, missedSyncs }) => [name, missedSyncs])).toEqual([
+    ['test-model', 1],
+    ['x', undefined],
+  ]);
+  await settle();
+  expect([server, other].map((each) => each.requestsTo('/models').length)).toEqual([3, 1]);
+});
+
+test('a Secret that comes late turns a stalled node into a ready one', async () => {
+  const server = await upstream(ends);
+  const memory = memoryStore();
+  memory.apply(nodeOf('n', { baseURL: server.url, apiKeySecretRef: { name: 'cred' } }));
+  start(ends, memory);
+  const status = () => memory.store.get('UpstreamNode', 'home', 'n')?.status;
+  await until(() => status()?.phase === 'error', 'error');
+  expect(conditionsText(status()?.conditions)).toEqual([
+    'Ready=False SecretNotFound',
+    'ModelsSynced=Unknown Pending',
+    'CredentialsResolved=False SecretNotFound',
+    'Stalled=True SecretNotFound',
+  ]);
+  expect(server.requests).toHaveLength(0);
+  memory.putSecret(secretOf('cred', { apiKey: 'sk-1' }));
+  await until(() => status()?.phase === 'ready', 'ready');
+});
+
+test('once the lease may be lost nothing is written', async () => {
+  const server = await upstream(ends);
+  const memory = memoryStore();
+  memory.apply(nodeOf('n', { baseURL: server.url }));
+  start(ends, memory, { isLeaderValid: () => false });
+  await settle();
+  expect(memory.writes).toEqual([]);
 });

@@ -1,0 +1,53 @@
+import type { IssuedHash } from '../../resources/key-source.ts';
+import { timeOf, timeText } from '../time.ts';
+
+/** The key that is in the Secret now, without its text. */
+export interface CurrentKey {
+  readonly hash: string;
+  readonly hint: string;
+  readonly revision: number;
+}
+
+const mostHashes = 16;
+
+/**
+ * The hashes in force, the newest first. The Secret is the truth: a key that is in it and not in the status was issued
+ * before a crash, and is taken over. The former key lives on for `overlapSeconds` only if the revision rose (a
+ * rotation); when its Secret was deleted or changed otherwise it ends at once, with every older one. Shortening
+ * `overlapSeconds` shortens overlaps that run.
+ */
+export function nextHashes(
+  before: readonly IssuedHash[],
+  current: CurrentKey | undefined,
+  overlapSeconds: number,
+  nowMs: number,
+): IssuedHash[] {
+  if (current === undefined) return [];
+  const [head, ...older] = before;
+  if (head !== undefined && head.hash === current.hash && head.expirationTime === undefined) {
+    return inForce([head, ...older], overlapSeconds, nowMs);
+  }
+  const issued: IssuedHash = { ...current, createdTime: timeText(nowMs) };
+  const isRotation =
+    head !== undefined && head.expirationTime === undefined && current.revision > (head.revision ?? 0);
+  const former = isRotation ? before.filter(({ hash }) => hash !== current.hash) : [];
+  return inForce([issued, ...former], overlapSeconds, nowMs);
+}
+
+/** Ends what a newer key replaced when its overlap is over, and bounds the list. */
+function inForce(hashes: readonly IssuedHash[], overlapSeconds: number, nowMs: number): IssuedHash[] {
+  const kept: IssuedHash[] = [];
+  for (const [index, entry] of hashes.slice(0, mostHashes).entries()) {
+    if (index === 0) {
+      kept.push(entry);
+      continue;
+    }
+    const replacedMs = timeOf(hashes[index - 1]?.createdTime) ?? nowMs;
+    const endsMs = Math.min(
+      timeOf(entry.expirationTime) ?? Number.POSITIVE_INFINITY,
+      replacedMs + overlapSeconds * 1_000,
+    );
+    if (endsMs > nowMs) kept.push({ ...entry, expirationTime: timeText(endsMs) });
+  }
+  return kept;
+}

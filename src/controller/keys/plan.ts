@@ -1,0 +1,175 @@
+import { isDeepStrictEqual } from 'node:util';
+import { conditionList, type Observation, type Progress } from '../conditions.ts';
+import { timeOf } from '../time.ts';
+import { type CurrentKey, nextHashes } from './hashes.ts';
+import type { Key, KeyStatus } from './key.ts';
+
+/** Everything that the status of a key is made of, once its Secret is as it should be. */
+export interface KeyFacts {
+  readonly key: Key;
+  /** How it stands with the Secret: its key is there, it is another's, or it is not there yet. */
+  readonly secret: 'NotUsed' | 'Issued' | 'Conflict' | 'Waiting';
+  /** The key in the Secret. */
+  readonly current: CurrentKey | undefined;
+  /** Whether an older resource claims the hash. */
+  readonly isContested: boolean;
+  /** Names of the allowlist that nothing serves; undefined without an allowlist. */
+  readonly missing: readonly string[] | undefined;
+  readonly nowMs: number;
+}
+
+export interface KeyPlan {
+  /** The status to write; undefined when it is as it should be. */
+  readonly status: KeyStatus | undefined;
+  readonly ready: Observation;
+  /** When something expires next, in milliseconds since 1970. */
+  readonly nextDueMs: number | undefined;
+}
+
+type Verdict = readonly [Observation['status'], Observation['reason'], string, Progress];
+type Rule = (facts: KeyFacts, overlaps: boolean) => Verdict | undefined;
+
+/** What `Ready` says; the first rule that answers decides. */
+const readyRules: readonly Rule[] = [
+  ({ key }) =>
+    key.metadata.deletionTimestamp === undefined
+      ? undefined
+      : ['False', 'Revoked', 'The object is being deleted; its key opens nothing.', 'Stalled'],
+  ({ key, secret }) =>
+    secret === 'Conflict'
+      ? [
+          'False',
+          'SecretConflict',
+          `The Secret "${key.spec.secretName}" exists and is not owned by this object, so it was left alone. Delete it, or make another object with another spec.secretName.`,
+          'Stalled',
+        ]
+      : undefined,
+  ({ key, secret }) =>
+    secret === 'Waiting'
+      ? [
+          'Unknown',
+          'Pending',
+          `Waits until the Secret "${key.spec.secretName}" of an earlier object is gone.`,
+          'Reconciling',
+        ]
+      : undefined,
+  ({ isContested }) =>
+    isContested
+      ? [
+          'False',
+          'HashConflict',
+          'An older object claims the same hash, so this one is not in force. Delete one of the two.',
+          'Stalled',
+        ]
+      : undefined,
+  (facts) =>
+    isExpired(facts)
+      ? [
+          'False',
+          'Expired',
+          'spec.expirationTime has passed; the key opens nothing. Move it into the future, or delete the object.',
+          'Stalled',
+        ]
+      : undefined,
+  // As wished: who waits for an apply to be done must not wait for a key that is switched off for ever.
+  ({ key }) =>
+    key.spec.enabled
+      ? undefined
+      : ['True', 'Disabled', 'spec.enabled is false; the key opens nothing.', 'Settled'],
+  ({ secret }, overlaps) =>
+    secret === 'Issued' && overlaps
+      ? [
+          'True',
+          'RotationOverlap',
+          'A new key was issued; the former one is valid until its overlap ends.',
+          'Settled',
+        ]
+      : undefined,
+  ({ key, secret }) =>
+    secret === 'Issued'
+      ? ['True', 'KeyIssued', `The key is in the Secret "${key.spec.secretName}".`, 'Settled']
+      : undefined,
+];
+
+/** Decides about the status of a key. Pure: planned again after it was written, there is nothing to write. */
+export function planKey(facts: KeyFacts): KeyPlan {
+  const { key, nowMs } = facts;
+  const generation = key.metadata.generation ?? 0;
+  const hashes = hashesOf(facts);
+  const [status, reason, message, progress] = verdictOf(facts, hashes.length > 1);
+  const ready: Observation = { type: 'Ready', status, reason, message };
+  const models = modelsResolved(facts);
+  const candidate: KeyStatus = {
+    observedGeneration: generation,
+    hashes,
+    conditions: conditionList(
+      models === undefined ? [ready] : [ready, models],
+      progress,
+      key.status?.conditions,
+      generation,
+      nowMs,
+    ),
+  };
+  return {
+    status: isDeepStrictEqual(key.status, candidate) ? undefined : candidate,
+    ready,
+    nextDueMs: nextDue(facts, hashes),
+  };
+}
+
+function verdictOf(facts: KeyFacts, overlaps: boolean): Verdict {
+  for (const rule of readyRules) {
+    const verdict = rule(facts, overlaps);
+    if (verdict !== undefined) return verdict;
+  }
+  return ['True', 'KeyAccepted', 'The key with the given hash is in force.', 'Settled'];
+}
+
+function hashesOf({ key, current, isContested, nowMs }: KeyFacts): NonNullable<KeyStatus['hashes']> {
+  if (isContested || key.metadata.deletionTimestamp !== undefined) return [];
+  const { hash, hint, secretName, rotation } = key.spec;
+  if (hash !== undefined) return [{ hash, ...(hint === undefined ? {} : { hint }) }];
+  if (secretName === undefined) return [];
+  return nextHashes(
+    key.status?.hashes ?? [],
+    current,
+    rotation?.overlapSeconds ?? defaultOverlapSeconds,
+    nowMs,
+  );
+}
+
+const defaultOverlapSeconds = 3_600;
+
+function isExpired({ key, nowMs }: KeyFacts): boolean {
+  return (timeOf(key.spec.expirationTime) ?? Number.POSITIVE_INFINITY) <= nowMs;
+}
+
+function nextDue(
+  { key, nowMs }: KeyFacts,
+  hashes: readonly { readonly expirationTime?: string | undefined }[],
+): number | undefined {
+  const times = [key.spec.expirationTime, ...hashes.map(({ expirationTime }) => expirationTime)]
+    .map(timeOf)
+    .filter((time) => time !== undefined && time > nowMs);
+  return times.length === 0 ? undefined : Math.min(...times.map((time) => time ?? nowMs));
+}
+
+const mostNames = 10;
+
+function modelsResolved({ key, missing }: KeyFacts): Observation | undefined {
+  if (key.kind !== 'APIKey') return undefined;
+  const type = 'ModelsResolved';
+  if (missing === undefined) {
+    return { type, status: 'True', reason: 'AllModelsAllowed', message: 'The key has no allowlist.' };
+  }
+  if (missing.length === 0) {
+    const message = 'Every model of the allowlist is served by a node that the key may use.';
+    return { type, status: 'True', reason: 'ModelsResolved', message };
+  }
+  const shown = missing
+    .slice(0, mostNames)
+    .map((name) => `"${name.length > 80 ? `${name.slice(0, 79)}…` : name}"`);
+  const rest = missing.length > mostNames ? ' and others' : '';
+  const message = `No node that the key may use serves ${shown.join(', ')}${rest}. Check the names in spec.models, and spec.callerNamespaces of the nodes.`;
+  return { type, status: 'False', reason: 'ModelsNotFound', message };
+}

@@ -1,0 +1,169 @@
+import { generateKeyText, hashKeyText, keyHint } from '../../resources/key-text.ts';
+import type { Reason } from '../../resources/reasons.ts';
+import type { Secret } from '../../resources/secret.ts';
+import type { Clock } from '../clock.ts';
+import { conditionOf } from '../conditions.ts';
+import type { ControllerStore } from '../controller-store.ts';
+import { Echo } from '../echo.ts';
+import type { Reconcile } from '../reconciler.ts';
+import type { CurrentKey } from './hashes.ts';
+import { isGenerated, type Key, type KeyStatus, textKindOf, wantedRevision } from './key.ts';
+import { type KeyFacts, planKey } from './plan.ts';
+import { missingModels } from './reach.ts';
+import { changedSecret, newSecret, revisionOf, textOf } from './secret.ts';
+import { issuedRevision, type SecretStep, secretStep } from './secret-step.ts';
+
+/** What the key controllers work with. */
+export interface KeyTools {
+  readonly store: ControllerStore;
+  readonly clock: Clock;
+  readonly randomBytes: (size: number) => Uint8Array;
+  readonly gatewayURL: string;
+  readonly homeNamespace: string;
+}
+
+/** How soon to look again for a Secret that is going away; its going wakes the key anyhow. */
+const waitMs = 5_000;
+
+/**
+ * The reconcile of APIKeys or MasterKeys. The Secret is written first and read back by its hash, the status second: a
+ * crash between the two loses nothing, because a key that is in a Secret of ours and not in the status is taken over.
+ * Only revoking goes the other way round: a key whose Secret was deleted leaves the status before another is issued.
+ */
+export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
+  const { store, clock } = tools;
+  const echo = new Echo<Key>(clock.now);
+
+  async function write(key: Key, status: KeyStatus, signal: AbortSignal): Promise<Key> {
+    if (key.kind === 'APIKey') await store.writeStatus('APIKey', key, status, signal);
+    else await store.writeStatus('MasterKey', key, status, signal);
+    echo.wrote(key, status, store.get(kind, key.metadata.namespace, key.metadata.name));
+    return { ...key, status };
+  }
+
+  return async (id, { signal, log }) => {
+    const [namespace = '', name = ''] = id.split('/');
+    const shown = store.get(kind, namespace, name);
+    if (shown === undefined) {
+      echo.forget(id);
+      return {};
+    }
+    let key: Key = echo.newest(shown);
+    const { secretName } = key.spec;
+    const found =
+      secretName === undefined ? undefined : await store.readSecret(namespace, secretName, signal);
+    const step = secretStep(key, found, tools.gatewayURL);
+    const isRevoked = step.step === 'Create' && (key.status?.hashes ?? []).length > 0;
+    if (isRevoked) {
+      const { hashes: _, ...status } = key.status ?? {};
+      key = await write(key, { ...status, hashes: [] }, signal);
+    }
+    const secret = await carryOut(key, found, step, tools, signal);
+    const issued = issueReason(step, isRevoked);
+    if (issued !== undefined) {
+      tell(store, key, issued, `${issueNotes[issued]} "${secretName}".`);
+      log.info({ secret: secretName, reason: issued }, `Issued key of ${kind}`);
+    }
+    const facts = factsOf(key, step, secret, tools);
+    const { status, ready, nextDueMs } = planKey(facts);
+    if (status !== undefined) {
+      const before = conditionOf(key.status?.conditions, 'Ready')?.reason;
+      await write(key, status, signal);
+      log.debug({ reason: ready.reason }, `Updated status of ${kind}`);
+      if (before !== ready.reason && ready.status === 'False') tell(store, key, ready.reason, ready.message);
+    }
+    if (step.step === 'Wait') return { requeueAfterMs: waitMs };
+    return nextDueMs === undefined ? {} : { requeueAfterMs: Math.max(nextDueMs - clock.now(), 0) };
+  };
+}
+
+/** Writes the Secret as the step says. Answers the Secret that holds the key now, if one of ours does. */
+async function carryOut(
+  key: Key,
+  found: Secret | undefined,
+  step: SecretStep,
+  { store, randomBytes, gatewayURL }: KeyTools,
+  signal: AbortSignal,
+): Promise<Secret | undefined> {
+  const { secretName = '' } = key.spec;
+  const fresh = () => ({
+    text: generateKeyText(textKindOf(key), randomBytes),
+    revision: wantedRevision(key),
+    gatewayURL,
+  });
+  switch (step.step) {
+    case 'Keep':
+      return found;
+    case 'Create':
+      return store.createSecret(newSecret(key, secretName, fresh()), signal);
+    case 'Issue':
+      return found && store.replaceSecret(changedSecret(key, found, fresh()), signal);
+    case 'Refresh':
+      return found && store.replaceSecret(changedSecret(key, found, step.content), signal);
+    case 'Conflict':
+    case 'Wait':
+      return undefined;
+  }
+}
+
+function factsOf(key: Key, { step }: SecretStep, secret: Secret | undefined, tools: KeyTools): KeyFacts {
+  const current = secret === undefined ? undefined : currentOf(key, secret);
+  const hash = key.spec.hash ?? current?.hash;
+  const [owner] = hash === undefined ? [] : tools.store.claims(hash);
+  return {
+    key,
+    secret:
+      key.spec.secretName === undefined
+        ? 'NotUsed'
+        : step === 'Conflict'
+          ? 'Conflict'
+          : step === 'Wait'
+            ? 'Waiting'
+            : 'Issued',
+    current,
+    isContested: owner !== undefined && !isSame(owner, key),
+    missing: key.kind === 'APIKey' ? missingModels(key, tools.store, tools.homeNamespace) : undefined,
+    nowMs: tools.clock.now(),
+  };
+}
+
+function currentOf(key: Key, secret: Secret): CurrentKey | undefined {
+  const text = textOf(secret);
+  if (text === undefined || !isGenerated(key, text)) return undefined;
+  return {
+    hash: hashKeyText(text),
+    hint: keyHint(text),
+    revision: revisionOf(secret) ?? issuedRevision(key),
+  };
+}
+
+function isSame(a: Key, b: Key): boolean {
+  const [one, other] = [a.metadata, b.metadata];
+  return a.kind === b.kind && one.namespace === other.namespace && one.name === other.name;
+}
+
+type IssueReason = 'KeyIssued' | 'KeyRotated' | 'SecretReissued';
+
+const issueNotes: Record<IssueReason, string> = {
+  KeyIssued: 'A key was generated into the Secret',
+  KeyRotated: 'The revision was raised; a new key was generated into the Secret',
+  SecretReissued: 'The former key was revoked and a new one generated into the Secret',
+};
+
+function issueReason(step: SecretStep, isRevoked: boolean): IssueReason | undefined {
+  if (step.step === 'Create') return isRevoked ? 'SecretReissued' : 'KeyIssued';
+  if (step.step === 'Issue') return step.cause === 'Rotated' ? 'KeyRotated' : 'SecretReissued';
+  return undefined;
+}
+
+function tell(store: ControllerStore, key: Key, reason: Reason, note: string): void {
+  const { namespace, name, uid = '' } = key.metadata;
+  const isNews = reason === 'KeyIssued' || reason === 'KeyRotated' || reason === 'SecretReissued';
+  store.recordEvent({
+    regarding: { kind: key.kind, namespace, name, uid },
+    type: isNews ? 'Normal' : 'Warning',
+    reason,
+    action: isNews ? 'IssueKey' : 'JudgeKey',
+    note,
+  });
+}

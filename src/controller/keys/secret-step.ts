@@ -1,0 +1,66 @@
+import type { Secret } from '../../resources/secret.ts';
+import { isGenerated, type Key, wantedRevision } from './key.ts';
+import { isCurrent, ownerOf, revisionOf, type SecretContent, textOf } from './secret.ts';
+
+/** What to do about the Secret of a key. */
+export type SecretStep =
+  /** Nothing: it is as it should be, or the key comes by its hash. */
+  | { readonly step: 'Keep' }
+  /** There is none: issue a key into a new one. */
+  | { readonly step: 'Create' }
+  /** Issue another key into it. `Rotated`: the revision was raised; `Reissued`: what it holds is no key of ours. */
+  | { readonly step: 'Issue'; readonly cause: 'Rotated' | 'Reissued' }
+  /** Its key is right, something else in it is not. */
+  | { readonly step: 'Refresh'; readonly content: SecretContent }
+  /** It is another's. */
+  | { readonly step: 'Conflict' }
+  /** It is going away: wait until it is gone. */
+  | { readonly step: 'Wait' };
+
+interface Facts {
+  readonly key: Key;
+  readonly secret: Secret | undefined;
+  readonly gatewayURL: string;
+}
+
+type Rule = (facts: Facts) => SecretStep | undefined;
+
+/** The first rule that answers decides. */
+const rules: readonly Rule[] = [
+  ({ key }) => (key.spec.secretName === undefined ? { step: 'Keep' } : undefined),
+  ({ key }) => (key.metadata.deletionTimestamp === undefined ? undefined : { step: 'Keep' }),
+  ({ secret }) => (secret === undefined ? { step: 'Create' } : undefined),
+  ({ key, secret }) =>
+    secret !== undefined && ownerOf(key, secret) === 'Foreign' ? { step: 'Conflict' } : undefined,
+  ({ key, secret }) =>
+    secret !== undefined &&
+    (ownerOf(key, secret) === 'Former' || secret.metadata.deletionTimestamp !== undefined)
+      ? { step: 'Wait' }
+      : undefined,
+  ({ key, secret }) =>
+    isGenerated(key, (secret && textOf(secret)) ?? '') ? undefined : { step: 'Issue', cause: 'Reissued' },
+  ({ key, secret }) =>
+    secret !== undefined && wantedRevision(key) > (revisionOf(secret) ?? issuedRevision(key))
+      ? { step: 'Issue', cause: 'Rotated' }
+      : undefined,
+  ({ key, secret, gatewayURL }) => {
+    if (secret === undefined) return undefined;
+    const revision = revisionOf(secret) ?? issuedRevision(key);
+    const content = { text: textOf(secret) ?? '', revision, gatewayURL };
+    return isCurrent(key, secret, content) ? undefined : { step: 'Refresh', content };
+  },
+];
+
+/** Decides about the Secret of a key, as it was just read. Pure. */
+export function secretStep(key: Key, secret: Secret | undefined, gatewayURL: string): SecretStep {
+  for (const rule of rules) {
+    const step = rule({ key, secret, gatewayURL });
+    if (step !== undefined) return step;
+  }
+  return { step: 'Keep' };
+}
+
+/** The revision of the key in force, by the status: for a Secret that lost its annotation. */
+export function issuedRevision(key: Key): number {
+  return key.status?.hashes?.find(({ expirationTime }) => expirationTime === undefined)?.revision ?? 0;
+}

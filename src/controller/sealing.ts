@@ -1,0 +1,55 @@
+import { generateSealingIdentity, sealingRecipient } from '../resources/sealed-key.ts';
+import type { Secret } from '../resources/secret.ts';
+import { sealingIdentitiesOf, sealingSecretName } from '../store/sealing.ts';
+import type { ControllerStore } from './controller-store.ts';
+import type { Reconcile } from './reconciler.ts';
+import { TerminalError } from './terminal-error.ts';
+
+/**
+ * The reconcile of the sealing pair (design §2, "Sealed keys"): creates the Secret with an age identity once, keeps one
+ * that is there, whoever made it, and publishes the recipient of its newest identity. A Secret without an identity is
+ * left alone: what is lost in it opened credentials that a new identity would not open.
+ */
+export function sealingReconcile(store: ControllerStore): Reconcile {
+  return async (key, { signal, log }) => {
+    const [namespace = '', name = sealingSecretName] = key.split('/');
+    let secret = await store.readSecret(namespace, name, signal);
+    if (secret === undefined) {
+      secret = await store.createSecret(newSecret(namespace, name, await generateSealingIdentity()), signal);
+      log.info('Created Secret with the sealing identity');
+    }
+    const [newest] = sealingIdentitiesOf(secret);
+    if (newest === undefined) {
+      throw new TerminalError(
+        `The Secret "${name}" in namespace "${namespace}" holds no age identity; restore it from a backup, or delete it to have a new one made`,
+      );
+    }
+    let recipient: string;
+    try {
+      recipient = await sealingRecipient(newest);
+    } catch (error) {
+      throw new TerminalError(
+        `The newest line of the entry "identities" of the Secret "${name}" in namespace "${namespace}" is no age identity; mend or remove it`,
+        { cause: error },
+      );
+    }
+    await store.publishSealingRecipient(recipient, signal);
+    return {};
+  };
+}
+
+function newSecret(namespace: string, name: string, identity: string): Secret {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name,
+      namespace,
+      creationTimestamp: undefined,
+      deletionTimestamp: undefined,
+      labels: { 'app.kubernetes.io/managed-by': 'model-gateway' },
+    },
+    type: 'Opaque',
+    data: { identities: Buffer.from(`${identity}\n`, 'utf8').toString('base64') },
+  };
+}
