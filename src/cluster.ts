@@ -1,0 +1,149 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import process from 'node:process';
+import type { Registry } from 'prom-client';
+import type { ControllerConfig, GatewayConfig } from './config.ts';
+import { systemClock } from './controller/clock.ts';
+import { runController } from './controller/run.ts';
+import { connectKube, type KubeClient } from './kube/client.ts';
+import { createEventRecorder } from './kube/events.ts';
+import { runLeaderElection } from './kube/lease.ts';
+import { startAdminServer } from './observe/admin-server.ts';
+import type { Log } from './observe/log.ts';
+import { createApiRequestMetric, createLeaderMetric, createStoreMetrics } from './observe/metrics.ts';
+import {
+  aborted,
+  createTraffic,
+  listenedOn,
+  observe,
+  stopOnSignals,
+  unreadyReason,
+  version,
+} from './process.ts';
+import { openKubernetesStore } from './store/kubernetes.ts';
+import type { Store } from './store/store.ts';
+import { Pools } from './upstream/pools.ts';
+
+/** How long a gateway takes new requests after SIGTERM: endpoints lag behind. */
+const endpointLagMs = 5_000;
+const leaseName = 'model-gateway-controller';
+
+/** The gateway in a cluster: serves until SIGTERM, then drains. Settles when everything has ended. */
+export async function runClusterGateway(config: GatewayConfig): Promise<void> {
+  const { log, registry } = observe(config);
+  const stop = stopOnSignals(log);
+  const work = new AbortController();
+  const { client, store } = openCluster(config, log, registry, work.signal);
+  const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
+  const gateway = createTraffic(config, store, pools, log, registry);
+  const { host, port } = config.adminListen;
+  const admin = await startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) });
+  log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
+  // Not before the first complete list: until then it would answer 401 to keys that are good.
+  await store.whenSynced(stop).catch(() => {});
+  if (!stop.aborted) {
+    const listen = await gateway.listen(config.traffic.listen.host, config.traffic.listen.port);
+    log.info({ listen, namespaces: config.namespaces }, 'Serving');
+    await aborted(stop);
+    await gateway.drain(config.traffic.drainSeconds * 1000, endpointLagMs);
+  }
+  work.abort();
+  await pools.destroy();
+  client.close();
+  await admin.close();
+  log.info('Stopped');
+}
+
+/** The controller in a cluster: waits for the lease and works while it holds it. A lost lease ends the process. */
+export async function runClusterController(config: ControllerConfig): Promise<void> {
+  const { log, registry } = observe(config);
+  const stop = stopOnSignals(log);
+  const work = new AbortController();
+  const { client, store } = openCluster(config, log, registry, work.signal);
+  const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
+  const { host, port } = config.adminListen;
+  const admin = await startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) });
+  log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
+  const leading = createLeaderMetric(registry, leaseName);
+  // Replicas that do not lead keep the same caches warm, so that a takeover costs nothing but the lease.
+  const outcome = await runLeaderElection({
+    client,
+    namespace: config.homeNamespace,
+    name: leaseName,
+    identity: `${config.instance}_${randomUUID()}`,
+    signal: stop,
+    onStartedLeading: async ({ signal, isValid }) => {
+      log.info({ lease: leaseName }, 'Started leading');
+      leading(true);
+      await runController({
+        store,
+        pools,
+        log,
+        registry,
+        clock: systemClock,
+        random: Math.random,
+        randomBytes,
+        gatewayURL: config.gatewayURL,
+        homeNamespace: config.homeNamespace,
+        signal,
+        isLeaderValid: isValid,
+      }).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
+      leading(false);
+    },
+    onLost: () => {
+      // What this process still has in flight must not outlive its lease.
+      log.fatal({ lease: leaseName }, 'Lost the lease');
+      process.exit(1);
+    },
+    onNewLeader: (identity) => log.info({ lease: leaseName, identity }, 'Another replica leads'),
+    onError: (error) =>
+      log.warn({ err: error, lease: leaseName }, 'The lease could not be acquired or renewed'),
+  });
+  work.abort();
+  await pools.destroy();
+  client.close();
+  await admin.close();
+  log.info({ outcome }, 'Stopped');
+}
+
+function openCluster(
+  config: ControllerConfig | GatewayConfig,
+  log: Log,
+  registry: Registry,
+  signal: AbortSignal,
+): { client: KubeClient; store: Store } {
+  const client = connectKube({
+    kubeconfig: config.kubeconfig,
+    context: config.context,
+    userAgent: userAgent(config.command),
+    onResponse: createApiRequestMetric(registry),
+  });
+  const events = createEventRecorder({
+    client,
+    reportingController: `modelgateway.dev/${config.command}`,
+    reportingInstance: config.instance,
+    signal,
+    onError: (error) => log.warn({ err: error }, 'An Event could not be written'),
+  });
+  const { namespaces, homeNamespace } = config;
+  const metrics = createStoreMetrics(registry);
+  return {
+    client,
+    store: openKubernetesStore({
+      client,
+      namespaces,
+      homeNamespace,
+      events,
+      log,
+      metrics,
+      now: Date.now,
+      signal,
+    }),
+  };
+}
+
+/** How calls to the API server name this process. */
+export function userAgent(role: string): string {
+  return `modelgateway/${version} (${role})`;
+}

@@ -1,0 +1,117 @@
+import type { AddressInfo } from 'node:net';
+import process from 'node:process';
+import type { Registry } from 'prom-client';
+import { type Address, ConfigError, type ServingConfig, type TrafficConfig } from './config.ts';
+import { createGateway, type Gateway } from './gateway/gateway.ts';
+import { createLog, type Log } from './observe/log.ts';
+import { createRegistry, createRequestMetrics } from './observe/metrics.ts';
+import { productVersion } from './observe/version.ts';
+import type { Store } from './store/store.ts';
+import type { Pools } from './upstream/pools.ts';
+
+/** The version of this product. */
+export const version = productVersion();
+
+/** The log and the metrics of a role. A fault that nobody caught ends the process, with a line that says so. */
+export function observe(config: ServingConfig & { readonly command: string }): {
+  log: Log;
+  registry: Registry;
+} {
+  const log = createLog({ ...config.log, role: config.command });
+  const dieOf = (error: unknown): void => {
+    log.fatal({ err: error }, 'Failed unexpectedly');
+    process.exit(1);
+  };
+  process.on('uncaughtException', dieOf);
+  process.on('unhandledRejection', dieOf);
+  return { log, registry: createRegistry(version, config.command) };
+}
+
+/** The traffic side of a role, with its metrics; nothing listens yet. */
+export function createTraffic(
+  config: ServingConfig & { readonly traffic: TrafficConfig },
+  store: Store,
+  pools: Pools,
+  log: Log,
+  registry: Registry,
+): Gateway {
+  const { maxBodyBytes, maxBufferedBytes, maxAttempts } = config.traffic.limits;
+  const metrics = createRequestMetrics(registry);
+  const gateway = createGateway({
+    store,
+    pools,
+    log,
+    homeNamespace: config.homeNamespace,
+    limits: { bodyBytes: maxBodyBytes, bufferedBytes: maxBufferedBytes, attempts: maxAttempts },
+    onRequestDone: metrics.record,
+  });
+  metrics.observe({ inFlight: gateway.inFlight, openCircuits: gateway.openCircuits });
+  return gateway;
+}
+
+/** Aborts at the first SIGTERM or SIGINT; a second one ends the process at once. */
+export function stopOnSignals(log: Log): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, () => {
+      if (stop.signal.aborted) process.exit(name === 'SIGINT' ? 130 : 143);
+      log.info({ signal: name }, 'Stopping; a second signal ends it at once');
+      stop.abort();
+    });
+  }
+  return stop.signal;
+}
+
+/** Settles when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** Why the process should get no traffic; undefined when it should. */
+export function unreadyReason(stop: AbortSignal, store: Store): string | undefined {
+  if (stop.aborted) return 'stopping';
+  return store.synced ? undefined : 'the first complete list of the resources is not in yet';
+}
+
+/** Listens where asked; if `mayMove`, on the next free port of ten, then on any. Throws ConfigError if it can't. */
+export async function listenNear<T>(
+  address: Address,
+  mayMove: boolean,
+  listen: (host: string, port: number) => Promise<T>,
+): Promise<T> {
+  const ports = mayMove ? [...Array.from({ length: 10 }, (_, i) => address.port + i), 0] : [address.port];
+  for (const port of ports) {
+    try {
+      return await listen(address.host, port);
+    } catch (error) {
+      if ((error as { code?: unknown }).code === 'EADDRINUSE' && port !== ports.at(-1)) continue;
+      throw new ConfigError(`Cannot listen on ${address.host}:${port}: ${explain(error)}`);
+    }
+  }
+  throw new ConfigError(`Cannot listen on ${address.host}: no port is free.`);
+}
+
+/** The address with the port that was really taken, as flags and logs write one. */
+export function listenedOn({ address, port }: AddressInfo): Address {
+  return { host: address, port };
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  EADDRINUSE:
+    'another program listens there; choose another address with --listen or --admin-listen, or stop it.',
+  EACCES: 'this user may not; use a port above 1023 or a folder of your own.',
+  EADDRNOTAVAIL: 'this machine has no such address; use 127.0.0.1 or one of its own.',
+  EROFS: 'the file system is read-only; choose another folder with --manifests or --data.',
+  ENOSPC: 'the disk is full; make room.',
+};
+
+/** An error for people, on one line: what went wrong and, for system errors, what to do about it. */
+export function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as { code?: unknown };
+  const remedy = typeof code === 'string' ? remedies[code] : undefined;
+  return remedy === undefined ? error.message : `${error.message}: ${remedy}`;
+}

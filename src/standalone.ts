@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import process from 'node:process';
+import { prepareQuickStart, quickStartKey, welcome } from './cli/quick-start.ts';
+import type { StandaloneConfig, StartConfig } from './config.ts';
+import { systemClock } from './controller/clock.ts';
+import { runController } from './controller/run.ts';
+import { startAdminServer } from './observe/admin-server.ts';
+import {
+  aborted,
+  createTraffic,
+  listenNear,
+  observe,
+  stopOnSignals,
+  unreadyReason,
+  version,
+} from './process.ts';
+import { sealingRecipient } from './resources/sealed-key.ts';
+import { secretValue } from './resources/secret.ts';
+import { openDirectoryStore } from './store/directory.ts';
+import type { Store } from './store/store.ts';
+import { Pools } from './upstream/pools.ts';
+
+/** How long the quick start waits for its key and a first model before it says how things stand. */
+const quickStartWaitMs = 10_000;
+
+/** Both roles in one process, on a folder. `started` is called once traffic is served. */
+export async function runStandalone(
+  config: StandaloneConfig | StartConfig,
+  started: (store: Store, baseURL: string, signal: AbortSignal) => Promise<void> = async () => {},
+): Promise<void> {
+  const { log, registry } = observe(config);
+  const stop = stopOnSignals(log);
+  const work = new AbortController();
+  const store = await openDirectoryStore({
+    manifests: config.manifests,
+    data: config.data,
+    homeNamespace: config.homeNamespace,
+    log,
+    now: Date.now,
+    randomBytes,
+    signal: work.signal,
+  });
+  const pools = new Pools({ rules: { allowLoopback: true } });
+  const gateway = createTraffic(config, store, pools, log, registry);
+  const isStart = config.command === 'start';
+  const address = await listenNear(config.traffic.listen, isStart && !config.listenGiven, gateway.listen);
+  const admin = await listenNear(config.adminListen, isStart && !config.adminListenGiven, (host, port) =>
+    startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) }),
+  );
+  const baseURL = config.gatewayURL ?? `http://${urlHost(config.traffic.listen.host)}:${address.port}/v1`;
+  const controller = runController({
+    store,
+    pools,
+    log,
+    registry,
+    clock: systemClock,
+    random: Math.random,
+    randomBytes,
+    gatewayURL: baseURL,
+    homeNamespace: config.homeNamespace,
+    signal: work.signal,
+  });
+  log.info({ baseURL, manifests: config.manifests, dataFolder: config.data }, 'Serving');
+  await started(store, baseURL, stop);
+  await aborted(stop);
+  await gateway.drain(config.traffic.drainSeconds * 1000);
+  work.abort();
+  await controller.catch(() => {});
+  await pools.destroy();
+  await store.closed;
+  await admin.close();
+  log.info('Stopped');
+}
+
+/** Standalone mode on a folder made on the first run, with something that answers and a command to paste. */
+export async function runQuickStart(config: StartConfig): Promise<void> {
+  const quickStart = await prepareQuickStart({
+    manifests: config.manifests,
+    upstream: config.upstream,
+    openAIKey: process.env['OPENAI_API_KEY'] || undefined,
+  });
+  const { homeNamespace: namespace, manifests } = config;
+  const { node, declareOpenAI } = quickStart;
+  try {
+    await runStandalone(config, async (store, baseURL, signal) => {
+      const soon = () => AbortSignal.any([signal, AbortSignal.timeout(quickStartWaitMs)]);
+      const apiKey = await eventually(store, soon(), async () => {
+        const secret = await store.readSecret(namespace, quickStartKey.secretName, signal);
+        return secret === undefined ? undefined : secretValue(secret, 'apiKey');
+      });
+      if (declareOpenAI !== undefined) {
+        const identity = await eventually(store, soon(), () => store.sealingIdentities()[0]);
+        if (identity !== undefined) await declareOpenAI(await sealingRecipient(identity));
+      }
+      const model =
+        node === undefined
+          ? undefined
+          : await eventually(store, soon(), () => firstModel(store, namespace, node.name));
+      const notices = [...quickStart.notices];
+      if (URL.parse(baseURL)?.port !== String(config.traffic.listen.port)) {
+        notices.unshift(
+          `Port ${config.traffic.listen.port} is taken; another one is used. --listen HOST:PORT chooses it.`,
+        );
+      }
+      if (signal.aborted) return;
+      process.stdout.write(welcome({ version, baseURL, apiKey, manifests, node, model, notices }));
+    });
+  } finally {
+    await quickStart.close();
+  }
+}
+
+/** What `find` gives, tried again at each change of the store; undefined when `signal` aborts first. */
+async function eventually<T>(
+  store: Store,
+  signal: AbortSignal,
+  find: () => T | undefined | Promise<T | undefined>,
+): Promise<T | undefined> {
+  while (!signal.aborted) {
+    const changed = Promise.withResolvers<void>();
+    const unsubscribe = store.subscribe(() => changed.resolve());
+    const found = await find();
+    if (found === undefined) await Promise.race([changed.promise, aborted(signal)]);
+    unsubscribe();
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The first model of a node that a chat can be tried with, by name. */
+function firstModel(store: Store, namespace: string, name: string): string | undefined {
+  const enabled =
+    store.get('UpstreamNode', namespace, name)?.status?.models?.filter((model) => model.enabled) ?? [];
+  const chat = enabled.find(({ name: model }) =>
+    /gpt-\d|chat|instruct|llama|qwen|mistral|gemma/i.test(model),
+  );
+  return (chat ?? enabled[0])?.name;
+}
+
+function urlHost(host: string): string {
+  if (host === '::' || host === '0.0.0.0') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
