@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { chmod, mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 const temporaryPrefix = '.tmp-';
@@ -95,9 +95,16 @@ export class DataFolder {
     }
   }
 
-  /** Refuses a folder that others may enter, by taking their rights. */
-  async protect(): Promise<void> {
-    await chmod(this.#root, 0o700);
+  /** A folder and those directly in it, as absolute paths; none when it does not exist. */
+  async folders(folder: string): Promise<string[]> {
+    try {
+      const entries = await readdir(this.path(folder), { withFileTypes: true });
+      const below = entries.filter((entry) => entry.isDirectory()).map(({ name }) => this.path(folder, name));
+      return [this.path(folder), ...below];
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
   }
 }
 

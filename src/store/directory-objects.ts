@@ -74,7 +74,9 @@ export class DirectoryObjects {
     for (const id of [...records.ids()]) {
       if (!this.#made.has(id) && manifests.of(id).length === 0) records.delete(id);
     }
-    await secrets.collect((uid) => this.#uids.has(uid));
+    for (const owner of secrets.owners()) {
+      if (!this.#uids.has(owner)) await secrets.collect(owner, (uid) => this.#uids.has(uid));
+    }
   }
 
   /** @throws StoreError */
@@ -220,7 +222,7 @@ export class DirectoryObjects {
     records.delete(id);
     if (uid === undefined) return;
     this.#uids.delete(uid);
-    if (current.kind !== 'UpstreamNode') await secrets.collect((owner) => this.#uids.has(owner), uid);
+    await secrets.collect(uid, (owner) => this.#uids.has(owner));
   }
 
   #current(id: string): Stored | undefined {

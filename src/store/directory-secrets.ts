@@ -22,6 +22,8 @@ export class DirectorySecrets {
   readonly #salt: Uint8Array;
   readonly #declared = new Map<string, Secret>();
   readonly #stored = new Map<string, Stored>();
+  /** Ids of stored Secrets by the uid of each owner. */
+  readonly #owned = new Map<string, Set<string>>();
   readonly #wanted = new Set<string>();
   readonly #replacing = new Set<string>();
   readonly #reading = new Set<Promise<void>>();
@@ -51,7 +53,7 @@ export class DirectorySecrets {
       const secret = secretFrom(await folder.read(path));
       if (secret === undefined)
         log.error({ file: folder.path(path) }, 'A stored Secret is damaged; it is left out');
-      else secrets.#stored.set(idOf(secret), storedOf(secret));
+      else secrets.#note(secret);
     }
     return secrets;
   }
@@ -105,11 +107,11 @@ export class DirectorySecrets {
       metadata: { ...secret.metadata, uid: randomUUID(), resourceVersion: '1', creationTimestamp },
     });
     // Reserved before it is written: of two writers only one may get the name.
-    this.#stored.set(id, storedOf(created));
+    this.#note(created);
     try {
       await this.#folder.write(pathOf(namespace, name), textOf(created));
     } catch (error) {
-      this.#stored.delete(id);
+      this.#unnote(id);
       throw unavailable(error);
     }
     this.#content().setSecret(created);
@@ -142,7 +144,7 @@ export class DirectorySecrets {
         },
       });
       await this.#folder.write(pathOf(namespace, name), textOf(next));
-      this.#stored.set(id, storedOf(next));
+      this.#note(next);
       this.#content().setSecret(next);
       return next;
     } catch (error) {
@@ -152,11 +154,10 @@ export class DirectorySecrets {
     }
   }
 
-  /** Removes the stored Secrets whose owners are all gone, as a cluster's garbage collector does. */
-  async collect(isAlive: (uid: string) => boolean, among?: string): Promise<void> {
-    for (const [id, { owners }] of [...this.#stored]) {
-      if (owners.length === 0 || (among !== undefined && !owners.includes(among)) || owners.some(isAlive))
-        continue;
+  /** Removes the stored Secrets of an owner that is gone, as a cluster's garbage collector does. */
+  async collect(owner: string, isAlive: (uid: string) => boolean): Promise<void> {
+    for (const id of [...(this.#owned.get(owner) ?? [])]) {
+      if (this.#stored.get(id)?.owners.some(isAlive) === true) continue;
       const [namespace = '', name = ''] = id.split('/');
       try {
         await this.#folder.remove(pathOf(namespace, name));
@@ -166,6 +167,11 @@ export class DirectorySecrets {
       }
       this.#forget(namespace, name);
     }
+  }
+
+  /** The uids of all owners of stored Secrets. */
+  owners(): string[] {
+    return [...this.#owned.keys()];
   }
 
   /** Compares with the files: a person may have removed one (which revokes its key), or put one back. */
@@ -189,7 +195,7 @@ export class DirectorySecrets {
       const secret = secretFrom(await this.#folder.read(path));
       if (secret === undefined || idOf(secret) !== id) continue;
       if (known?.version === secret.metadata.resourceVersion) continue;
-      this.#stored.set(id, storedOf(secret));
+      this.#note(secret);
       this.#content().setSecret(secret);
     }
   }
@@ -199,8 +205,29 @@ export class DirectorySecrets {
     while (this.#reading.size > 0) await Promise.all(this.#reading);
   }
 
+  #note(secret: Secret): void {
+    const id = idOf(secret);
+    this.#unnote(id);
+    const stored = storedOf(secret);
+    this.#stored.set(id, stored);
+    for (const owner of stored.owners) {
+      const owned = this.#owned.get(owner) ?? new Set();
+      owned.add(id);
+      this.#owned.set(owner, owned);
+    }
+  }
+
+  #unnote(id: string): void {
+    for (const owner of this.#stored.get(id)?.owners ?? []) {
+      const owned = this.#owned.get(owner);
+      owned?.delete(id);
+      if (owned?.size === 0) this.#owned.delete(owner);
+    }
+    this.#stored.delete(id);
+  }
+
   #forget(namespace: string, name: string): void {
-    this.#stored.delete(`${namespace}/${name}`);
+    this.#unnote(`${namespace}/${name}`);
     this.#feed(namespace, name);
   }
 

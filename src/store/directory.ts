@@ -13,7 +13,7 @@ import { FolderReader } from './read-folder.ts';
 import { Records } from './records.ts';
 import { sealingSecretName } from './sealing.ts';
 import type { Store } from './store.ts';
-import { watchFolder } from './watch-folder.ts';
+import { watchFolders } from './watch-folders.ts';
 
 export interface DirectoryOptions {
   /** The folder of manifests. */
@@ -94,12 +94,16 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
 
     const quietMs = options.quietMs ?? 60;
     const closed = Promise.all([
-      watchFolder({ folder: manifestsPath, log, signal, quietMs, pollMs: options.pollMs ?? 2_000 }, look),
-      watchFolder({ folder: folder.path('secrets'), log, signal, quietMs, pollMs: 10_000 }, () =>
-        secrets
+      watchFolders(reader.folders, { log, signal, quietMs, pollMs: options.pollMs ?? 2_000 }, async () => {
+        await look();
+        return reader.folders;
+      }),
+      watchFolders(await folder.folders('secrets'), { log, signal, quietMs, pollMs: 10_000 }, async () => {
+        await secrets
           .look()
-          .catch((error: unknown) => log.error({ err: error }, 'The stored Secrets cannot be read')),
-      ),
+          .catch((error: unknown) => log.error({ err: error }, 'The stored Secrets cannot be read'));
+        return folder.folders('secrets');
+      }),
     ]).then(async () => {
       await records
         .close()

@@ -8,7 +8,8 @@ import {
   parseManifests,
   resourceId,
 } from './parse-manifest.ts';
-import { type DocumentText, splitDocuments } from './split-documents.ts';
+import { needsParserToSplit, splitDocuments } from './split-documents.ts';
+import { UnchangedPieces } from './unchanged-pieces.ts';
 
 /** An object that a manifest declares. */
 export interface Declaration {
@@ -22,9 +23,12 @@ export interface Declaration {
   readonly resource: Resource | undefined;
 }
 
-interface Piece {
-  text: string;
+/** One document as it was read last. */
+export interface Piece {
+  readonly text: string;
   readonly declarations: readonly Declaration[];
+  /** The number of the last reading that found it; one that an older reading found is gone. */
+  reading: number;
 }
 
 /** Lets others run; called often while a large file is read. */
@@ -43,6 +47,7 @@ export class Manifests {
   /** Nearly every object is declared once, so one declaration needs no list. */
   readonly #byId = new Map<string, Declaration | Declaration[]>();
   #objects = 0;
+  #reading = 0;
   #sound = true;
 
   constructor(log: Log) {
@@ -77,13 +82,17 @@ export class Manifests {
   /** Takes what a file holds now. @returns the ids of the objects that may have changed; none if it is not YAML */
   async replace(file: string, text: string, breathe: Breathe): Promise<ReadonlySet<string>> {
     const old = this.#files.get(file) ?? [];
+    this.#reading += 1;
     const pieces = await this.#read(file, text, old, breathe);
     if (pieces === undefined) {
       this.#sound = false;
       return new Set();
     }
-    this.#files.set(file, pieces);
-    return this.#exchange(old, pieces);
+    this.#files.set(file, pieces.all);
+    return this.#exchange(
+      old.filter(({ reading }) => reading !== this.#reading),
+      pieces.fresh,
+    );
   }
 
   /** Takes that a file is gone. @returns the ids of the objects that may have changed */
@@ -98,30 +107,23 @@ export class Manifests {
     text: string,
     old: readonly Piece[],
     breathe: Breathe,
-  ): Promise<Piece[] | undefined> {
+  ): Promise<{ all: Piece[]; fresh: Piece[] } | undefined> {
     const report = new FileReport(this.#log, file);
     try {
-      const documents = splitDocuments(text);
-      if (documents === undefined) {
-        return parseManifests(text).map(({ line, objects }, index) => ({
-          // Never equal to a piece of another reading: the whole file is read again when anything in it changed.
-          text: '',
-          declarations: this.#declare(file, { line, number: index + 1 }, objects, report),
-        }));
-      }
-      return await this.#readDocuments(file, documents, old, report, breathe);
+      if (!needsParserToSplit(text)) return await this.#readDocuments(file, text, old, report, breathe);
+      const all = parseManifests(text).map(({ line, objects }, index) => ({
+        // Equal to no document: the whole file is read again when anything in it changed.
+        text: '',
+        declarations: this.#declare(file, { line, number: index + 1 }, objects, report),
+        reading: this.#reading,
+      }));
+      return { all, fresh: all };
     } catch (error) {
       if (!(error instanceof NotYamlError)) throw error;
+      const remedy =
+        old.length === 0 ? 'mend it' : 'mend it; until then the last good version of the file stays in force';
       this.#log.error(
-        {
-          file,
-          line: error.line,
-          reason: error.message,
-          remedy:
-            old.length === 0
-              ? 'mend it'
-              : 'mend it; until then the last good version of the file stays in force',
-        },
+        { file, line: error.line, reason: error.message, remedy },
         'A manifest file is not YAML',
       );
       return undefined;
@@ -132,34 +134,41 @@ export class Manifests {
 
   async #readDocuments(
     file: string,
-    documents: readonly DocumentText[],
+    text: string,
     old: readonly Piece[],
     report: FileReport,
     breathe: Breathe,
-  ): Promise<Piece[]> {
-    const reuse = unchangedPieces(documents, old);
-    const pieces: Piece[] = [];
-    for (const [index, document] of documents.entries()) {
-      if (index % 16 === 0) await breathe();
-      const same = reuse(index, document.text);
-      if (same !== undefined) {
-        for (const declaration of same.declarations) {
-          declaration.document = index + 1;
-          declaration.line = document.line;
-        }
-        // The text of the old reading would keep its whole file in memory.
-        same.text = document.text;
-        pieces.push(same);
-        continue;
+  ): Promise<{ all: Piece[]; fresh: Piece[] }> {
+    const unchanged = new UnchangedPieces(old);
+    const all: Piece[] = [];
+    const fresh: Piece[] = [];
+    const places: { line: number; number: number }[] = [];
+    for (const document of splitDocuments(text)) {
+      if (all.length % 16 === 0) await breathe();
+      const place = { line: document.line, number: all.length + 1 };
+      let piece = await unchanged.find(document.text, breathe);
+      if (piece === undefined) {
+        // A copy: a part of a text keeps the whole of it in memory, and the next reading makes another whole.
+        const own = copyOf(document.text);
+        const declarations = this.#declare(file, place, parseManifest({ ...document, text: own }), report);
+        const [first] = declarations;
+        // One that lost its name is taken for the one that stood in its place, which thereby stays in force.
+        if (first !== undefined && first.id === undefined) first.id = old[all.length]?.declarations[0]?.id;
+        piece = { text: own, declarations, reading: this.#reading };
+        fresh.push(piece);
       }
-      const place = { line: document.line, number: index + 1 };
-      const declarations = this.#declare(file, place, parseManifest(document), report);
-      const [first] = declarations;
-      // One that lost its name is taken for the one that stood in its place, which thereby stays in force.
-      if (first !== undefined && first.id === undefined) first.id = old[index]?.declarations[0]?.id;
-      pieces.push({ text: document.text, declarations });
+      places.push(place);
+      all.push(piece);
     }
-    return pieces;
+    // Only now is it certain that the file is YAML and this reading counts.
+    for (const [index, piece] of all.entries()) {
+      piece.reading = this.#reading;
+      for (const declaration of piece.declarations) {
+        declaration.document = index + 1;
+        declaration.line = places[index]?.line ?? 1;
+      }
+    }
+    return { all, fresh };
   }
 
   #declare(
@@ -185,16 +194,12 @@ export class Manifests {
     return declarations;
   }
 
-  #exchange(old: readonly Piece[], now: readonly Piece[]): ReadonlySet<string> {
-    const kept = new Set(now);
-    const known = new Set(old);
+  #exchange(gone: readonly Piece[], fresh: readonly Piece[]): ReadonlySet<string> {
     const touched = new Set<string>();
-    for (const piece of old) {
-      if (kept.has(piece)) continue;
+    for (const piece of gone) {
       for (const declaration of piece.declarations) this.#drop(declaration, touched);
     }
-    for (const piece of now) {
-      if (known.has(piece)) continue;
+    for (const piece of fresh) {
       for (const declaration of piece.declarations) this.#add(declaration, touched);
     }
     return touched;
@@ -275,27 +280,6 @@ function byPlace(a: Declaration, b: Declaration): number {
   return a.document - b.document;
 }
 
-/**
- * Finds for each document the old piece with the same text. Most changes touch one place, so the pieces before and
- * after it are compared in step; only what lies between is looked up. Each piece is given out once.
- */
-function unchangedPieces(
-  documents: readonly DocumentText[],
-  old: readonly Piece[],
-): (index: number, text: string) => Piece | undefined {
-  const shorter = Math.min(documents.length, old.length);
-  let head = 0;
-  while (head < shorter && documents[head]?.text === old[head]?.text) head += 1;
-  let tail = 0;
-  while (tail < shorter - head && documents.at(-1 - tail)?.text === old.at(-1 - tail)?.text) tail += 1;
-  const middle = new Map<string, Piece>();
-  for (const piece of old.slice(head, old.length - tail)) middle.set(piece.text, piece);
-  return (index, text) => {
-    if (index < head) return old[index];
-    const fromEnd = documents.length - index;
-    if (fromEnd <= tail) return old[old.length - fromEnd];
-    const piece = middle.get(text);
-    middle.delete(text);
-    return piece;
-  };
+function copyOf(text: string): string {
+  return Buffer.from(text, 'utf8').toString('utf8');
 }

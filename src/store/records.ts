@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 import type { Log } from '../observe/log.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -33,7 +34,7 @@ const fileSchema = z.object({
 
 /** A short text that differs when the spec does. */
 export function specMark(spec: unknown): string {
-  return createHash('sha1').update(JSON.stringify(spec)).digest('base64').slice(0, 16);
+  return hash('sha1', JSON.stringify(spec), 'base64').slice(0, 16);
 }
 
 /** Time between a change and its writing, so that a burst of changes becomes one write of each file. */
@@ -163,7 +164,7 @@ export class Records {
 }
 
 function shardOf(id: string): string {
-  return createHash('sha1').update(id).digest('hex').slice(0, 2);
+  return (crc32(id) % 256).toString(16).padStart(2, '0');
 }
 
 function parseJson(text: string): unknown {

@@ -8,22 +8,23 @@ export interface DocumentText {
 /**
  * Cuts a file at its `---` lines, which end a document wherever they stand (YAML 1.2, 9.1.2), even inside a quoted or
  * block scalar. Pieces that hold nothing but blanks and comments are left out. The marker stays with what follows it,
- * because a document may start on its line.
- * @returns undefined for a file with directives or `...` lines: those only the YAML parser can cut.
+ * because a document may start on its line. A generator, because a large file takes longer than requests may wait.
  */
-export function splitDocuments(text: string): DocumentText[] | undefined {
-  if (/^(?:%|\.\.\.)/m.test(text)) return undefined;
-  const documents: DocumentText[] = [];
+export function* splitDocuments(text: string): Generator<DocumentText> {
   let start = 0;
   let line = 1;
   while (start < text.length) {
     const end = nextMarker(text, start + 1);
     const piece = text.slice(start, end);
-    if (!isBlank(piece)) documents.push({ text: piece, line });
+    if (!isBlank(piece)) yield { text: piece, line };
     line += countLines(piece);
     start = end;
   }
-  return documents;
+}
+
+/** Whether a file may hold directives or `...` lines: only the YAML parser can cut such a file. */
+export function needsParserToSplit(text: string): boolean {
+  return ['%', '...'].some((mark) => text.startsWith(mark) || text.includes(`\n${mark}`));
 }
 
 /** Where the next `---` line starts, at `from` or later; the end of the text when there is none. */

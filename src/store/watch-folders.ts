@@ -1,0 +1,114 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { basename } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Log } from '../observe/log.ts';
+
+export interface WatchFoldersOptions {
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** How long the folders must be quiet before they are looked at, so that a file is not read while it is written. */
+  readonly quietMs: number;
+  /** How often they are looked at without being told, for file systems that do not tell (network mounts). */
+  readonly pollMs: number;
+}
+
+/**
+ * Calls `look` after every change in some folders, one call at a time, until the signal aborts; settles when the last
+ * call has ended. `look` gives the folders to watch from then on, and must not throw.
+ *
+ * Each folder has a watch of its own: Node's recursive watch misses files that were replaced by renaming (seen on
+ * Linux, Node 24).
+ */
+export async function watchFolders(
+  folders: Iterable<string>,
+  options: WatchFoldersOptions,
+  look: () => Promise<Iterable<string>>,
+): Promise<void> {
+  const { signal, quietMs, pollMs } = options;
+  const bell = new Bell();
+  const watches = new Watches(options.log, bell);
+  watches.follow(folders);
+  while (!signal.aborted) {
+    const rung = await bell.rings(pollMs, signal);
+    // Files written over a longer time ring on and on: look all the same, or a revocation would wait for them.
+    const latest = performance.now() + 5 * quietMs;
+    while (rung && !signal.aborted && performance.now() < latest) {
+      if (!(await bell.rings(quietMs, signal))) break;
+    }
+    if (!signal.aborted) watches.follow(await look());
+  }
+  watches.follow([]);
+}
+
+class Watches {
+  readonly #log: Log;
+  readonly #bell: Bell;
+  readonly #watches = new Map<string, FSWatcher>();
+  #refused = false;
+
+  constructor(log: Log, bell: Bell) {
+    this.#log = log;
+    this.#bell = bell;
+  }
+
+  follow(folders: Iterable<string>): void {
+    const wanted = new Set(folders);
+    for (const [folder, watcher] of this.#watches) {
+      if (!wanted.has(folder)) this.#end(folder, watcher);
+    }
+    for (const folder of wanted) {
+      if (!this.#watches.has(folder)) this.#begin(folder);
+    }
+  }
+
+  #begin(folder: string): void {
+    try {
+      const watcher = watch(folder, { persistent: false }, (event, name) => {
+        // A watch stays with a folder that was renamed; what has its name now needs another one.
+        if (event === 'rename' && (name === null || name === basename(folder))) this.#end(folder, watcher);
+        this.#bell.ring();
+      });
+      watcher.on('error', () => {
+        this.#end(folder, watcher);
+        this.#bell.ring();
+      });
+      this.#watches.set(folder, watcher);
+      // What changed between the look and this moment would otherwise wait for the next poll.
+      this.#bell.ring();
+    } catch (error) {
+      if (!this.#refused) {
+        this.#log.warn(
+          { err: error, folder },
+          'A folder cannot be watched; its changes are found by looking now and then',
+        );
+      }
+      this.#refused = true;
+    }
+  }
+
+  #end(folder: string, watcher: FSWatcher): void {
+    watcher.close();
+    if (this.#watches.get(folder) === watcher) this.#watches.delete(folder);
+  }
+}
+
+/** Rings that nobody heard are remembered as one. */
+class Bell {
+  #rung = Promise.withResolvers<void>();
+
+  ring(): void {
+    this.#rung.resolve();
+  }
+
+  /** Whether it rang before the time was over. */
+  async rings(withinMs: number, signal: AbortSignal): Promise<boolean> {
+    const over = new AbortController();
+    const rang = await Promise.race([
+      this.#rung.promise.then(() => true),
+      wait(withinMs, false, { signal: AbortSignal.any([signal, over.signal]) }).catch(() => false),
+    ]);
+    over.abort();
+    if (rang) this.#rung = Promise.withResolvers<void>();
+    return rang;
+  }
+}
