@@ -20,6 +20,9 @@ export interface ClosedLoopResult {
   pieces: number;
 }
 
+/** A round is longer when nothing is complete within it, up to this. */
+const patienceMilliseconds = 10_000;
+
 // Numbers are never used twice, so that a late piece of an earlier round cannot advance a stream of this one.
 let nextNumber = 1;
 
@@ -65,10 +68,12 @@ export async function runClosedLoop(loop: ClosedLoop): Promise<ClosedLoopResult>
     const start = performance.now();
     loop.onWindow?.('start');
     await delay(loop.milliseconds);
+    const moved = () => answers + pieces > before.answers + before.pieces;
+    while (!moved() && performance.now() - start < patienceMilliseconds) await delay(100);
     loop.onWindow?.('end');
     const seconds = (performance.now() - start) / 1000;
     const result = { seconds, answers: answers - before.answers, pieces: pieces - before.pieces };
-    if (result.answers + result.pieces === 0) throw new Error(`nothing moved for ${seconds.toFixed(1)} s`);
+    if (!moved()) throw new Error(`nothing moved for ${seconds.toFixed(1)} s`);
     return result;
   };
   try {

@@ -15,6 +15,8 @@ export interface Lab {
   readonly upstream: FastUpstream;
   bare: () => Promise<ProcessUnderTest>;
   gateway: () => Promise<ProcessUnderTest>;
+  /** Further ones that no row has touched; whoever asks for them stops them. */
+  fresh: { bare: () => Promise<ProcessUnderTest>; gateway: () => Promise<ProcessUnderTest> };
   bigGateway: () => Promise<ProcessUnderTest>;
   /** Manifests of the gateway with the big set. */
   readonly bigManifests: string;
@@ -75,6 +77,10 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
       timeoutMilliseconds: 120_000,
     });
   };
+  const startSmall = (name: string) => {
+    writeSmallSet(join(directory, 'small'), upstream.port);
+    return startGateway(name, join(directory, 'small'));
+  };
   const once = (begin: () => Promise<ProcessUnderTest>) => {
     let started: Promise<ProcessUnderTest> | undefined;
     return () => {
@@ -88,10 +94,8 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
   return {
     ...{ options, upstream, bigManifests, progress },
     bare: once(() => startBare('bare')),
-    gateway: once(() => {
-      writeSmallSet(join(directory, 'small'), upstream.port);
-      return startGateway('gateway', join(directory, 'small'));
-    }),
+    gateway: once(() => startSmall('gateway')),
+    fresh: { bare: () => startBare('fresh bare'), gateway: () => startSmall('fresh-gateway') },
     bigGateway: once(() => {
       const { keys, nodes, modelsPerNode } = options.bigSet;
       progress(`writing manifests of ${keys} keys and ${nodes} nodes × ${modelsPerNode} models`);

@@ -72,9 +72,11 @@ export async function startProcess(options: StartOptions): Promise<ProcessUnderT
     ...{ name: options.name, port: options.port, pid, readyMilliseconds, stop },
     residentBytes: () => residentBytes(pid),
     probe: async (message) => {
+      // Only the gateway carries the probe.
+      if (options.readyURL === undefined) return { stalls: [], milliseconds: 0 };
       child.send(message);
       if (message === 'start') return undefined;
-      const [report] = (await once(child, 'message', { signal: AbortSignal.timeout(5000) })) as unknown[];
+      const [report] = (await once(child, 'message', { signal: AbortSignal.timeout(30_000) })) as unknown[];
       return report;
     },
   };

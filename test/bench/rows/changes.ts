@@ -5,6 +5,7 @@ import { callerOf, type Lab } from '../lab.ts';
 import { runPacedLoad } from '../paced-load.ts';
 import type { ProcessUnderTest } from '../process-under-test.ts';
 import { below, type Row } from '../result.ts';
+import { settle } from '../settle.ts';
 import { arrivalDelay } from '../statistics.ts';
 
 const everyMilliseconds = 250;
@@ -16,6 +17,7 @@ export const changes: Row = {
   run: async (lab) => {
     if (lab.options.gateway === 'bare') return [];
     const big = await lab.bigGateway();
+    await settle(big);
     await watch(lab, big, async () => {}, 4);
     lab.progress('event-loop delay without a change');
     const calm = await watch(lab, big, async () => {}, lab.options.changes / 2);
