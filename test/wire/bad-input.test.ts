@@ -1,0 +1,278 @@
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
+import { rawExchange } from '../support/raw-http.ts';
+import type { ScriptedUpstream } from '../support/upstream.ts';
+
+let gateway: GatewayUnderTest;
+let upstream: ScriptedUpstream;
+const limits = {
+  bodyBytes: 100_000,
+  bufferedBytes: 250_000,
+  bodyIdleMs: 200,
+  bodyTotalMs: 600,
+  headersMs: 400,
+  headerBytes: 8192,
+};
+
+beforeAll(async () => {
+  gateway = await startGateway({ limits });
+  upstream = await gateway.addNode('n', { spec: { nativeFormats: ['Messages'] } });
+});
+afterAll(async () => {
+  // Whatever came before: it still serves, nothing is left over, nothing unexpected was logged.
+  expect((await gateway.post('/chat/completions', { model: 'm' })).status).toBe(200);
+  await delay(50);
+  expect(gateway.gateway.inFlight()).toBe(0);
+  expect(gateway.logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+  await gateway.close();
+});
+
+async function expectError(
+  answer: Response,
+  status: number,
+  code: string | null,
+  words: RegExp,
+): Promise<void> {
+  const body = (await answer.json()) as { error: { code: unknown; message: string } };
+  expect([answer.status, body.error.code]).toEqual([status, code]);
+  expect(body.error.message).toMatch(words);
+}
+
+describe('bodies', () => {
+  test.each<[string, string | Uint8Array, number, string, RegExp]>([
+    ['empty', '', 400, 'invalid_json', /empty/],
+    ['broken', '{"model":"m",', 400, 'invalid_json', /ends too early \(byte 13\)/],
+    ['not an object', '[1]', 400, 'invalid_json', /object/],
+    ['deep', `{"model":"m","a":${'['.repeat(40_000)}${']'.repeat(40_000)}}`, 400, 'invalid_json', /nested/],
+    ['not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 400, 'invalid_json', /UTF-8/],
+    ['without a model', '{}', 400, 'missing_required_parameter', /model/],
+    ['with two models', '{"model":"m","model":"x"}', 400, 'invalid_value', /exactly one/],
+    ['with a model of a wrong type', '{"model":7}', 400, 'invalid_value', /string/],
+    ['with stream of a wrong type', '{"model":"m","stream":"x"}', 400, 'invalid_value', /stream/],
+    ['too large', `{"model":"m","a":"${'x'.repeat(100_000)}"}`, 413, 'request_too_large', /100000 bytes/],
+  ])('%s', async (_name, body, status, code, words) => {
+    await expectError(await gateway.post('/chat/completions', body), status, code, words);
+  });
+
+  test('too large without a length', async () => {
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(Buffer.alloc(20_000, 0x20)),
+    });
+    const init = {
+      method: 'POST',
+      body,
+      duplex: 'half',
+      headers: { authorization: `Bearer ${gateway.key}` },
+    };
+    await expectError(
+      await fetch(`${gateway.baseURL}/chat/completions`, init as RequestInit),
+      413,
+      'request_too_large',
+      /./,
+    );
+  });
+
+  const good = Buffer.from('{"model":"m","messages":[]}');
+  test.each([
+    ['gzip', gzipSync(good)],
+    ['x-gzip', gzipSync(good)],
+    ['deflate', deflateSync(good)],
+    ['br', brotliCompressSync(good)],
+    ['zstd', zstdCompressSync(good)],
+    ['identity', good],
+  ])('encoded as %s is decoded, and sent on decoded', async (encoding, body) => {
+    const answer = await gateway.post('/chat/completions', body, {
+      headers: { 'content-encoding': encoding },
+    });
+    expect(answer.status).toBe(200);
+    const request = upstream.requests.at(-1);
+    expect(request?.body).toEqual(good);
+    expect(request?.headers['content-encoding']).toBeUndefined();
+  });
+
+  test.each<[string, string, Uint8Array, number, string | null]>([
+    ['unknown', 'lzma', good, 415, 'unsupported_media_type'],
+    ['a list', 'gzip, br', good, 415, 'unsupported_media_type'],
+    ['a name of Object', 'constructor', good, 415, 'unsupported_media_type'],
+    ['not what it says', 'gzip', good, 400, 'invalid_encoding'],
+    ['cut off', 'gzip', gzipSync(good).subarray(0, 20), 400, 'invalid_encoding'],
+    ['a gzip bomb', 'gzip', gzipSync(Buffer.alloc(50_000_000)), 413, 'request_too_large'],
+    ['a brotli bomb', 'br', brotliCompressSync(Buffer.alloc(50_000_000)), 413, 'request_too_large'],
+    ['a zstd bomb', 'zstd', zstdCompressSync(Buffer.alloc(50_000_000)), 413, 'request_too_large'],
+  ])('encoding: %s', async (_name, encoding, body, status, code) => {
+    const answer = await gateway.post('/chat/completions', body, {
+      headers: { 'content-encoding': encoding },
+    });
+    await expectError(answer, status, code, /./);
+  });
+
+  test.each([
+    ['application/json; charset=utf-8', 200],
+    ['application/vnd.api+json', 200],
+    ['application/x-www-form-urlencoded', 415],
+    ['text/plain', 415],
+    ['application/json; charset=utf-16', 415],
+    ['garbage', 415],
+  ])('content-type %s: %i', async (type, status) => {
+    const answer = await gateway.post(
+      '/chat/completions',
+      { model: 'm' },
+      { headers: { 'content-type': type } },
+    );
+    expect(answer.status).toBe(status);
+  });
+
+  test('in the Anthropic shape on messages', async () => {
+    const answer = await gateway.post('/messages?beta=true', '{');
+    expect(answer.status).toBe(400);
+    const requestId = answer.headers.get('request-id');
+    expect(await answer.json()).toEqual({
+      type: 'error',
+      error: { type: 'invalid_request_error', message: expect.any(String) },
+      request_id: requestId,
+    });
+  });
+
+  test('the sum of all bodies is bounded', async () => {
+    const sockets: Socket[] = [];
+    const hold = () =>
+      rawExchange(gateway.port, (socket) => {
+        sockets.push(socket);
+        socket.write(head('POST', '/v1/chat/completions', ['content-length: 90000']));
+        socket.write('x'.repeat(80_000));
+      });
+    const held = [hold(), hold(), hold()];
+    await delay(50);
+    const answer = await gateway.post('/chat/completions', { model: 'm', a: 'x'.repeat(50_000) });
+    await expectError(answer, 503, 'service_unavailable', /large requests/);
+    expect(answer.headers.get('retry-after')).toBe('1');
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(held);
+    await delay(20);
+    expect((await gateway.post('/chat/completions', { model: 'm', a: 'x'.repeat(50_000) })).status).toBe(200);
+  });
+});
+
+function head(method: string, path: string, more: readonly string[] = []): string {
+  return [
+    `${method} ${path} HTTP/1.1`,
+    'host: x',
+    `authorization: Bearer ${gateway.key}`,
+    ...more,
+    '',
+    '',
+  ].join('\r\n');
+}
+
+describe('connections', () => {
+  test('a body that stands still gets 408', async () => {
+    const answer = await rawExchange(
+      gateway.port,
+      `${head('POST', '/v1/messages', ['content-length: 100'])}{"mo`,
+      1000,
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 408 [\s\S]*"timeout_error","message":"The request body stood still/);
+  });
+
+  test('a body that trickles gets 408', async () => {
+    const answer = await rawExchange(gateway.port, async (socket) => {
+      socket.write(head('POST', '/v1/chat/completions', ['content-length: 100']));
+      for (let i = 0; i < 12; i++) {
+        await delay(80);
+        socket.write(' ');
+      }
+      socket.destroy();
+    });
+    expect(answer).toMatch(/^HTTP\/1.1 408 [\s\S]*was not complete/);
+  });
+
+  test('a head that trickles gets 408', async () => {
+    const answer = await rawExchange(gateway.port, 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n', 3000);
+    expect(answer).toMatch(/^HTTP\/1.1 408 /);
+  });
+
+  test('garbage gets 400, JSON and a closed connection', async () => {
+    const answer = await rawExchange(gateway.port, '\x16\x03\x01 hello\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1.1 400 Bad Request\r\n[\s\S]*"invalid_request_error"/);
+  });
+
+  test('headers that are too large get 431', async () => {
+    const answer = await rawExchange(gateway.port, head('GET', '/v1/models', [`x: ${'y'.repeat(20_000)}`]));
+    expect(answer).toMatch(/^HTTP\/1.1 431 /);
+  });
+
+  test('broken chunks end the request', async () => {
+    const answer = await rawExchange(
+      gateway.port,
+      `${head('POST', '/v1/chat/completions', ['transfer-encoding: chunked'])}zz\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+  });
+
+  test('both lengths at once are refused', async () => {
+    const answer = await rawExchange(
+      gateway.port,
+      `${head('POST', '/v1/chat/completions', ['transfer-encoding: chunked', 'content-length: 3'])}0\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+  });
+
+  test('the key is checked before the body is read', async () => {
+    const answer = await rawExchange(gateway.port, (socket) => {
+      socket.write(
+        'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer nope\r\ncontent-length: 99999999\r\n\r\n',
+      );
+      socket.once('data', () => socket.end());
+    });
+    expect(answer).toMatch(/^HTTP\/1.1 401 /);
+  });
+
+  test('a body is asked for only once the key is good', async () => {
+    const expecting = [
+      'content-length: 27',
+      'content-type: application/json',
+      'expect: 100-continue',
+      'connection: close',
+    ];
+    const refused = await rawExchange(
+      gateway.port,
+      head('POST', '/v1/chat/completions', expecting).replace(gateway.key, 'nope'),
+      500,
+    );
+    expect(refused).toMatch(/^HTTP\/1.1 401 /);
+    const asked = await rawExchange(gateway.port, (socket) => {
+      socket.write(head('POST', '/v1/chat/completions', expecting));
+      socket.once('data', () => socket.write('{"model":"m","messages":[]}'));
+    });
+    expect(asked).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 /);
+  });
+});
+
+describe('paths and methods', () => {
+  test.each([
+    ['GET', '/v1/nothing', 404, 'openai'],
+    ['GET', '/', 404, 'openai'],
+    ['POST', '/chat/completions', 404, 'openai'],
+    ['GET', '/v1/responses/resp_1', 404, 'openai'],
+    ['POST', '/v1/messages/batches', 404, 'anthropic'],
+    ['GET', '/v1/messages', 405, 'anthropic'],
+    ['GET', '/v1/chat/completions', 405, 'openai'],
+    ['DELETE', '/v1/models', 405, 'openai'],
+    ['PUT', '/v1/keys/x', 405, 'openai'],
+    ['GET', '/v1/%zz', 400, 'openai'],
+  ])('%s %s: %i, %s', async (method, path, status, shape) => {
+    const answer = await fetch(`${gateway.origin}${path}`, { method });
+    expect(answer.status).toBe(status);
+    if (status === 405) expect(answer.headers.get('allow')).toMatch(/POST|GET/);
+    const body = (await answer.json()) as Record<string, unknown>;
+    expect(body['type']).toBe(shape === 'anthropic' ? 'error' : undefined);
+    expect(body['error']).toMatchObject({ message: expect.any(String), type: expect.any(String) });
+  });
+
+  test('HEAD / is answered', async () => {
+    expect((await fetch(`${gateway.origin}/`, { method: 'HEAD' })).status).toBe(200);
+  });
+});

@@ -1,0 +1,236 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
+import type { ScriptedUpstream } from '../support/upstream.ts';
+import type { Behaviour } from '../support/upstream-behaviours.ts';
+
+let gateway: GatewayUnderTest;
+let upstream: ScriptedUpstream;
+
+beforeEach(async () => {
+  gateway = await startGateway({ limits: { keepAliveMs: 60 } });
+  upstream = await gateway.addNode('n', {
+    spec: { nativeFormats: ['Messages', 'Responses', 'Completions'] },
+  });
+});
+afterEach(() => gateway.close());
+
+const eventStream = { 'content-type': 'text/event-stream' };
+const ask = (path = '/chat/completions') => gateway.post(path, { model: 'm', messages: [], stream: true });
+
+/** Writes the pieces, waiting between them; then ends unless `open`. */
+function pieces(parts: readonly (string | number)[], open = false): Behaviour {
+  return {
+    kind: 'run',
+    run: async ({ response }) => {
+      response.writeHead(200, eventStream);
+      response.flushHeaders();
+      for (const part of parts) {
+        if (typeof part === 'number') await delay(part);
+        else response.write(part);
+      }
+      if (!open) response.end();
+    },
+  };
+}
+
+const chunk = (text: string) =>
+  `data: {"choices":[{"index":0,"delta":{"content":"${text}"},"finish_reason":null}]}\n\n`;
+const done = 'data: [DONE]\n\n';
+
+test('a stream has the headers of one, and the node in them', async () => {
+  const answer = await ask();
+  expect(answer.headers.get('cache-control')).toBe('no-cache');
+  expect(answer.headers.get('x-accel-buffering')).toBe('no');
+  expect(answer.headers.get('content-length')).toBeNull();
+  expect(answer.headers.get('x-model-gateway-node')).toBe('default/n');
+  await answer.text();
+});
+
+test.each(['/chat/completions', '/completions', '/responses', '/messages'])(
+  '%s: the bytes are the node’s',
+  async (path) => {
+    let sent = '';
+    const body = JSON.stringify({
+      model: 'm',
+      messages: [],
+      stream: true,
+      max_tokens: 9,
+      input: 'x',
+      prompt: 'x',
+    });
+    const direct = await fetch(`${upstream.url}${path}`, { method: 'POST', body });
+    sent = await direct.text();
+    const answer = await gateway.post(path, body);
+    const normal = (text: string) => text.replace(/"created(_at)?":\d+/g, '');
+    expect(normal(await answer.text())).toBe(normal(sent));
+    expect(sent.length).toBeGreaterThan(100);
+  },
+);
+
+test('events pass as they come, not when the stream ends', async () => {
+  upstream.respondWith('/chat/completions', pieces([chunk('a'), 30, chunk('b')], true));
+  const answer = await ask();
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+  expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe(chunk('a'));
+  expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe(chunk('b'));
+  await reader.cancel();
+});
+
+describe('keep-alives', () => {
+  test('before the head: the stream begins without node headers, and ends well', async () => {
+    upstream.respondWith('/chat/completions', { kind: 'slowFirstByte', milliseconds: 150 });
+    const answer = await ask();
+    expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    expect(answer.headers.get('x-model-gateway-node')).toBeNull();
+    expect(answer.headers.get('x-request-id')).not.toBeNull();
+    expect(await answer.text()).toMatch(/^(: keepalive\n\n){2}data: .*data: \[DONE\]\n\n$/s);
+  });
+
+  test('between events, never within one', async () => {
+    const [start, rest] = [chunk('split').slice(0, 20), chunk('split').slice(20)];
+    upstream.respondWith('/chat/completions', pieces([chunk('a'), 90, start, 90, rest, 90, done]));
+    const text = await (await ask()).text();
+    expect(text).toBe(`${chunk('a')}: keepalive\n\n${start}${rest}: keepalive\n\n${done}`);
+  });
+
+  test('the node’s own comments do not count while they are held back', async () => {
+    upstream.respondWith(
+      '/chat/completions',
+      pieces([': hi\n\n', 40, ': hi\n\n', 40, ': hi\n\n', 40, chunk('a'), done]),
+    );
+    const text = await (await ask()).text();
+    expect(text.replace(/^(: keepalive\n\n)+/, 'kept alive ')).toBe(
+      `kept alive ${': hi\n\n'.repeat(3)}${chunk('a')}${done}`,
+    );
+  });
+
+  test('without a blank line where the stream uses ids', async () => {
+    upstream.respondWith('/chat/completions', pieces([`id: 1\n${chunk('a')}`, 90, done]));
+    expect(await (await ask()).text()).toBe(`id: 1\n${chunk('a')}: keepalive\n${done}`);
+  });
+
+  test('failover stays possible after them', async () => {
+    gateway.setNode('n', { baseURL: upstream.url, manualModels: ['m'], priority: 90 });
+    const other = await gateway.addNode('other');
+    upstream.respondWith('/chat/completions', {
+      kind: 'slowFirstByte',
+      milliseconds: 90,
+      next: { kind: 'resetBeforeHead' },
+    });
+    expect(await (await ask()).text()).toMatch(/^: keepalive\n\ndata: .*data: \[DONE\]\n\n$/s);
+    expect(other.requests).toHaveLength(1);
+  });
+
+  test.each<[string, Behaviour, string]>([
+    ['an error status', { kind: 'answer', status: 400, body: { error: { message: 'bad' } } }, 'status 400'],
+    ['a reset', { kind: 'resetBeforeHead' }, 'closed'],
+    ['no stream', { kind: 'answer', body: { choices: [] } }, 'did not answer with a stream'],
+  ])('%s comes in the stream after them', async (_name, next, words) => {
+    upstream.respondWith('/chat/completions', { kind: 'slowFirstByte', milliseconds: 90, next });
+    const answer = await ask();
+    expect(answer.status).toBe(200);
+    const [comment, event = '', ...more] = (await answer.text()).trim().split('\n\n');
+    expect(comment).toBe(': keepalive');
+    expect(JSON.parse(event.slice('data: '.length))).toMatchObject({
+      error: { message: expect.stringContaining(words) },
+    });
+    expect(more).toEqual([]);
+  });
+
+  test('a plain request gets none', async () => {
+    upstream.respondWith('/chat/completions', { kind: 'slowFirstByte', milliseconds: 150 });
+    const answer = await gateway.post('/chat/completions', { model: 'm', messages: [] });
+    await expect(answer.json()).resolves.toMatchObject({ object: 'chat.completion' });
+  });
+});
+
+describe('a stream that breaks after content ends with an error of its format', () => {
+  test('messages', async () => {
+    const delta = 'event: content_block_delta\ndata: {"type":"content_block_delta"}\n\n';
+    upstream.respondWith('/messages', pieces([delta]));
+    const text = await (await ask('/messages')).text();
+    expect(text.startsWith(delta)).toBe(true);
+    const [name, data = ''] = text.slice(delta.length).trimEnd().split('\n');
+    expect(name).toBe('event: error');
+    expect(JSON.parse(data.slice(6))).toMatchObject({ type: 'error', error: { type: 'api_error' } });
+  });
+
+  test('responses, with the id and number that the stream had', async () => {
+    const created =
+      'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_7","model":"x","created_at":5}}\n\n';
+    const delta =
+      'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":4}\n\n';
+    upstream.respondWith('/responses', pieces([created, delta]));
+    const text = await (await ask('/responses')).text();
+    const [error = '', failed = ''] = text
+      .slice((created + delta).length)
+      .trimEnd()
+      .split('\n\n');
+    expect(error.split('\n')[0]).toBe('event: error');
+    expect(JSON.parse(error.split('data: ')[1] ?? '')).toMatchObject({
+      type: 'error',
+      sequence_number: 5,
+      error: { code: 'upstream_error' },
+    });
+    expect(JSON.parse(failed.split('data: ')[1] ?? '')).toMatchObject({
+      type: 'response.failed',
+      sequence_number: 6,
+      response: {
+        id: 'resp_7',
+        model: 'x',
+        created_at: 5,
+        status: 'failed',
+        error: { code: 'upstream_error' },
+      },
+    });
+  });
+
+  test('in the middle of an event: that one is closed first', async () => {
+    upstream.respondWith('/chat/completions', pieces([chunk('a'), 'data: {"cho']));
+    const events = (await (await ask()).text()).trimEnd().split('\n\n');
+    expect(events[1]).toBe('data: {"cho');
+    expect(JSON.parse(events[2]?.slice(6) ?? '')).toHaveProperty('error');
+  });
+
+  test('not where it has come to its end without [DONE]', async () => {
+    const last = chunk('b').replace('null', '"stop"');
+    upstream.respondWith('/chat/completions', pieces([chunk('a'), last]));
+    expect(await (await ask()).text()).toBe(chunk('a') + last);
+  });
+});
+
+test('a node that answers a stream request with JSON is passed on as it is', async () => {
+  upstream.respondWith('/chat/completions', { kind: 'answer', body: { choices: [] } });
+  const answer = await ask();
+  expect(answer.headers.get('content-type')).toBe('application/json');
+  expect(await answer.json()).toEqual({ choices: [] });
+});
+
+test('a stream labelled as JSON is followed as a stream', async () => {
+  upstream.respondWith('/chat/completions', {
+    kind: 'answer',
+    headers: { 'content-type': 'application/json' },
+    body: 'data: {"error":{"message":"no","code":503}}\n\n',
+  });
+  const answer = await ask();
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toMatchObject({ error: { message: 'no' } });
+});
+
+test('a beginning without end is not held back for ever', async () => {
+  upstream.respondWith('/chat/completions', {
+    kind: 'endlessBody',
+    headers: eventStream,
+    piece: `: ${'x'.repeat(60_000)}\n\n`,
+  });
+  const abort = new AbortController();
+  const answer = await gateway.post(
+    '/chat/completions',
+    { model: 'm', stream: true },
+    { signal: abort.signal },
+  );
+  expect(answer.status).toBe(200);
+  abort.abort();
+  await upstream.waitFor(([request]) => request?.clientGoneTime !== undefined);
+});
