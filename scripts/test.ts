@@ -43,7 +43,9 @@ rmSync(scratch, { recursive: true, force: true });
 
 console.log(`\nTook ${Math.round((performance.now() - started) / 1000)} s`);
 if (leftOut.length > 0) {
-  console.log(`Left out by MODEL_GATEWAY_TEST_WITHOUT_API_SERVER: the projects ${leftOut.join(' and ')}, which need an API server`);
+  console.log(
+    `Left out by MODEL_GATEWAY_TEST_WITHOUT_API_SERVER: the projects ${leftOut.join(' and ')}, which need an API server`,
+  );
 }
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
@@ -64,7 +66,13 @@ async function runProjects(projects: readonly string[]): Promise<Counts> {
   const code = await new Promise<number>((resolve) => {
     const child = spawn(
       'vitest',
-      ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...projects.map((p) => `--project=${p}`)],
+      [
+        'run',
+        '--reporter=default',
+        '--reporter=json',
+        `--outputFile.json=${report}`,
+        ...projects.map((p) => `--project=${p}`),
+      ],
       { stdio: ['ignore', 'inherit', 'inherit'] },
     );
     child.on('error', () => resolve(1));

@@ -116,7 +116,7 @@ function openCluster(
   const client = connectKube({
     kubeconfig: config.kubeconfig,
     context: config.context,
-    userAgent: userAgent(config.command),
+    userAgent: `modelgateway/${version} (${config.command})`,
     onResponse: createApiRequestMetric(registry),
   });
   const events = createEventRecorder({
@@ -141,9 +141,4 @@ function openCluster(
       signal,
     }),
   };
-}
-
-/** How calls to the API server name this process. */
-export function userAgent(role: string): string {
-  return `modelgateway/${version} (${role})`;
 }

@@ -1,12 +1,9 @@
 import process from 'node:process';
 import { readSecret } from './cli/read-secret.ts';
 import { SealError, seal } from './cli/seal.ts';
-import { runClusterController, runClusterGateway, userAgent } from './cluster.ts';
 import { ConfigError, readConfig, type SealConfig } from './config.ts';
 import { helpText } from './flags.ts';
-import { connectKube } from './kube/client.ts';
 import { explain, version } from './process.ts';
-import { runQuickStart, runStandalone } from './standalone.ts';
 
 await main().catch((error: unknown) => {
   const isOurs = error instanceof ConfigError || error instanceof SealError;
@@ -16,6 +13,7 @@ await main().catch((error: unknown) => {
 
 async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);
+  // Each role is loaded alone: what the others need costs a start of its own second.
   switch (config.command) {
     case 'help':
       process.stdout.write(helpText(config.of));
@@ -26,13 +24,13 @@ async function main(): Promise<void> {
     case 'seal':
       return runSeal(config);
     case 'start':
-      return runQuickStart(config);
+      return (await import('./standalone.ts')).runQuickStart(config);
     case 'standalone':
-      return runStandalone(config);
+      return (await import('./standalone.ts')).runStandalone(config);
     case 'controller':
-      return runClusterController(config);
+      return (await import('./cluster.ts')).runClusterController(config);
     case 'gateway':
-      return runClusterGateway(config);
+      return (await import('./cluster.ts')).runClusterGateway(config);
   }
 }
 
@@ -41,6 +39,7 @@ async function runSeal(config: SealConfig): Promise<void> {
   if (flags.namespace !== undefined && flags.namespace.length > 1) {
     throw new ConfigError('--namespace may be given once here: a key is sealed for one node.');
   }
+  const { connectKube } = await import('./kube/client.ts');
   const lines = await seal(
     {
       name: flags.name,
@@ -50,7 +49,12 @@ async function runSeal(config: SealConfig): Promise<void> {
       data: flags.data,
       homeNamespace: flags['home-namespace'],
     },
-    () => connectKube({ kubeconfig: flags.kubeconfig, context: flags.context, userAgent: userAgent('seal') }),
+    () =>
+      connectKube({
+        kubeconfig: flags.kubeconfig,
+        context: flags.context,
+        userAgent: `modelgateway/${version} (seal)`,
+      }),
     () => readSecret('API key (not shown): ', process.stdin, process.stderr),
   );
   process.stdout.write(lines);
