@@ -7,7 +7,7 @@ import { type NodeEvent, nodeEvents } from './events.ts';
 import type { Gathered } from './gather.ts';
 import type { NodeMemory } from './memory.ts';
 import { type Listing, type MergedModels, mergeModels } from './models.ts';
-import { phaseOf, readinessOf } from './readiness.ts';
+import { isUnwatched, phaseOf, readinessOf } from './readiness.ts';
 import { type Health, healthOfSync, judgeHealth, judgeSync, type SyncVerdict } from './verdict.ts';
 
 /** What to do about a node. */
@@ -73,7 +73,8 @@ function finding(gathered: Gathered): Finding {
   const isResolved = credentials.state === 'Resolved';
   if (contact === undefined) {
     const local = isResolved ? localSync(gathered) : undefined;
-    return { health: undefined, sync: undefined, local, changed: connectionChanged(gathered) };
+    const changed = connectionChanged(gathered) && !isUnwatched(node);
+    return { health: undefined, sync: undefined, local, changed };
   }
   const { answer } = contact;
   const sync = contact.kind === 'sync' ? judgeSync(answer) : undefined;
@@ -87,14 +88,13 @@ function listingOf({ sync }: Finding): Listing {
   return sync === undefined || sync.kind === 'Failed' ? { kind: 'Unasked' } : sync;
 }
 
-function remember(gathered: Gathered, { health, sync, changed, local }: Finding): NodeMemory {
+function remember(gathered: Gathered, { health, sync, changed }: Finding): NodeMemory {
   const { contact, memory, node, connectionKey } = gathered;
   const isNew = memory.connectionKey !== undefined && memory.connectionKey !== connectionKey;
-  const nobodyAsks = local === 'Manual' && node.spec.healthCheck.mode === 'None';
   const base: NodeMemory = {
     ...memory,
     connectionKey,
-    connectionChanged: changed && !nobodyAsks,
+    connectionChanged: changed,
     discovery: discoveryKnown(gathered, sync),
     ...(isNew ? { unreachable: 0, failedSyncs: 0, notBeforeMs: 0 } : {}),
   };

@@ -57,7 +57,7 @@ export function phaseOf(standing: Standing): Phase {
 }
 
 /** Whether nothing ever contacts the node, so that its health will never be known. */
-function isUnwatched({ spec }: UpstreamNode): boolean {
+export function isUnwatched({ spec }: UpstreamNode): boolean {
   return spec.healthCheck.mode === 'None' && spec.sync.discovery === 'Never';
 }
 

@@ -1,0 +1,330 @@
+import { describe, expect, test } from 'vitest';
+import { mergeModels } from '../../../src/controller/upstream-node/models.ts';
+import type { StatusModel } from '../../../src/resources/upstream-node.ts';
+import { failed, listed, NodeLife, status } from './node-life.ts';
+import { nodeOf } from './resources.ts';
+
+const names = (list: readonly string[]) => ({ kind: 'Names', names: list, truncated: false }) as const;
+const unasked = { kind: 'Unasked' } as const;
+const none = { kind: 'NoEndpoint' } as const;
+const entry = (name: string, more: Partial<StatusModel> = {}): StatusModel => ({
+  name,
+  enabled: true,
+  source: 'Discovered',
+  ...more,
+});
+
+describe('merging', () => {
+  const rows: [
+    what: string,
+    before: StatusModel[],
+    spec: Record<string, unknown>,
+    listing: Parameters<typeof mergeModels>[2],
+    models: StatusModel[],
+  ][] = [
+    ['discovered, sorted', [], {}, names(['b', 'a']), [entry('a'), entry('b')]],
+    [
+      'discovered and manual unite',
+      [],
+      { manualModels: ['b', 'm'] },
+      names(['b']),
+      [entry('b'), entry('m', { source: 'Manual' })],
+    ],
+    [
+      'new ones start as newModels says, manual ones enabled',
+      [],
+      { manualModels: ['m'], sync: { newModels: 'Disabled' } },
+      names(['a']),
+      [entry('a', { enabled: false }), entry('m', { source: 'Manual' })],
+    ],
+    [
+      'known ones stay as they are when newModels changes',
+      [entry('a')],
+      { sync: { newModels: 'Disabled' } },
+      names(['a', 'b']),
+      [entry('a'), entry('b', { enabled: false })],
+    ],
+    [
+      'a wish wins over both',
+      [],
+      {
+        manualModels: ['m'],
+        models: [
+          { name: 'm', enabled: false },
+          { name: 'a', enabled: true },
+        ],
+        sync: { newModels: 'Disabled' },
+      },
+      names(['a']),
+      [entry('a'), entry('m', { enabled: false, source: 'Manual' })],
+    ],
+    [
+      'a wish without enabled says nothing',
+      [entry('a', { enabled: false })],
+      { models: [{ name: 'a', aliases: ['x'] }] },
+      names(['a']),
+      [entry('a', { enabled: false })],
+    ],
+    [
+      'a wish for what nobody has adds nothing',
+      [],
+      { models: [{ name: 'ghost', enabled: true }] },
+      names([]),
+      [],
+    ],
+    ['missed once', [entry('a')], {}, names(['b']), [entry('a', { missedSyncs: 1 }), entry('b')]],
+    ['missed twice', [entry('a', { missedSyncs: 1 })], {}, names([]), [entry('a', { missedSyncs: 2 })]],
+    ['missed three times: gone', [entry('a', { missedSyncs: 2 })], {}, names([]), []],
+    [
+      'back again',
+      [entry('a', { missedSyncs: 2, enabled: false })],
+      {},
+      names(['a']),
+      [entry('a', { enabled: false })],
+    ],
+    ['not asked: as it was', [entry('a', { missedSyncs: 2 })], {}, unasked, [entry('a', { missedSyncs: 2 })]],
+    [
+      'no listing counts as missed',
+      [entry('a')],
+      { manualModels: ['m'] },
+      none,
+      [entry('a', { missedSyncs: 1 }), entry('m', { source: 'Manual' })],
+    ],
+    [
+      'a listing that was cut off misses nothing',
+      [entry('a')],
+      {},
+      { ...names(['b']), truncated: true },
+      [entry('a'), entry('b')],
+    ],
+    ['a manual one that left the list', [entry('m', { source: 'Manual' })], {}, unasked, []],
+    ['a manual one that was discovered too stays', [entry('m')], {}, unasked, [entry('m')]],
+    [
+      'a manual one outlives its discovery',
+      [entry('m', { missedSyncs: 2 })],
+      { manualModels: ['m'] },
+      names([]),
+      [entry('m', { source: 'Manual' })],
+    ],
+    [
+      'put on the manual list, a disabled one is enabled',
+      [entry('m', { enabled: false })],
+      { manualModels: ['m'] },
+      unasked,
+      [entry('m')],
+    ],
+    [
+      'discovery: Never leaves the manual ones alone',
+      [entry('a')],
+      { manualModels: ['m'], sync: { discovery: 'Never' } },
+      unasked,
+      [entry('m', { source: 'Manual' })],
+    ],
+    [
+      'names that cannot be used are left out',
+      [],
+      {},
+      names(['*', '', ' a', 'a\nb', 'x'.repeat(513), 'ok']),
+      [entry('ok')],
+    ],
+  ];
+  test.each(rows)('%s', (_, before, spec, listing, models) => {
+    expect(mergeModels(before, nodeOf('n', spec).spec, listing).models).toEqual(models);
+  });
+
+  test('bounded in number: manual ones first, then known ones', () => {
+    const many = Array.from({ length: 6_000 }, (_, index) => `m-${String(index).padStart(5, '0')}`);
+    const merged = mergeModels(
+      [entry('zz')],
+      nodeOf('n', { manualModels: ['zzz'] }).spec,
+      names([...many, 'zz']),
+    );
+    expect(merged.models).toHaveLength(5_000);
+    expect(merged.truncated).toBe(true);
+    expect(merged.models.slice(-2).map(({ name }) => name)).toEqual(['zz', 'zzz']);
+  });
+
+  test('bounded in bytes', () => {
+    const long = Array.from({ length: 3_000 }, (_, index) => `${index}-${'é'.repeat(500)}`);
+    const merged = mergeModels([], nodeOf('n').spec, names(long));
+    expect(merged.truncated).toBe(true);
+    const bytes = Buffer.byteLength(JSON.stringify(merged.models));
+    expect(bytes).toBeLessThanOrEqual(640 * 1_024);
+    expect(bytes).toBeGreaterThan(600 * 1_024);
+  });
+});
+
+describe('syncs', () => {
+  test('a failed sync never shrinks the list, and says why until one succeeds', () => {
+    const life = new NodeLife();
+    life.plan();
+    life.answer(listed('a', 'b'));
+    for (let times = 0; times < 4; times += 1) {
+      life.annotate(`${times}`);
+      life.answer(status(500));
+    }
+    expect(life.models).toEqual(['a', 'b']);
+    expect(life.node.status?.lastSyncError).toBe('GET {baseURL}/models answered 500. It is tried again.');
+    expect(life.conditions[1]).toBe('ModelsSynced=False UpstreamError');
+    life.answer(listed('a', 'b'));
+    expect(life.node.status).not.toHaveProperty('lastSyncError');
+    expect(life.conditions[1]).toBe('ModelsSynced=True ModelsSynced');
+  });
+
+  test('a model goes after three successful syncs without it, with Events', () => {
+    const life = new NodeLife();
+    life.plan();
+    life.answer(listed('a', 'b'));
+    const seen = [1, 2, 3].map((value) => {
+      life.annotate(`${value}`);
+      life.answer(listed('b'));
+      return [life.models.join(), life.last?.events.map(({ note }) => note).join()];
+    });
+    expect(seen).toEqual([
+      ['a?1,b', ''],
+      ['a?2,b', ''],
+      ['b', 'Removed 1 model: a.'],
+    ]);
+  });
+
+  test('404 is a listing that is not there: with a manual list the sync succeeded', () => {
+    const life = new NodeLife();
+    life.plan();
+    life.answer(status(404));
+    expect(life.conditions).toEqual([
+      'Ready=False NoModels',
+      'ModelsSynced=False NoModels',
+      'CredentialsResolved=True CredentialsResolved',
+      'Stalled=True NoModels',
+    ]);
+    expect(life.node.status?.lastSyncError).toContain('Set spec.manualModels');
+    life.edit({ manualModels: ['m'] });
+    expect([life.phase, life.models, life.node.status?.lastSyncError]).toEqual(['ready', ['m'], undefined]);
+    expect(life.last?.contact).toBeUndefined();
+    expect(life.conditions).toEqual([
+      'Ready=True Healthy',
+      'ModelsSynced=True ManualModelsApplied',
+      'CredentialsResolved=True CredentialsResolved',
+    ]);
+    life.annotate('1');
+    life.answer(status(404));
+    expect([life.phase, life.conditions[1], life.conditions.length]).toEqual([
+      'ready',
+      'ModelsSynced=True ManualModelsApplied',
+      3,
+    ]);
+  });
+
+  test('a manual list at creation is applied at once; the first contact is the first check', () => {
+    const life = new NodeLife({ manualModels: ['m'] });
+    const made = life.plan();
+    expect(made.contact).toBeUndefined();
+    expect([life.phase, life.models, life.conditions[1]]).toEqual([
+      'idle',
+      ['m'],
+      'ModelsSynced=True ManualModelsApplied',
+    ]);
+    expect(life.node.status).not.toHaveProperty('lastSyncTime');
+    const waited = ((made.nextDueMs ?? 0) - life.nowMs) / 1_000;
+    expect(waited).toBeGreaterThanOrEqual(54);
+    expect(waited).toBeLessThanOrEqual(66);
+    expect(life.untilDue().contact?.kind).toBe('check');
+    life.answer(status(200));
+    expect(life.phase).toBe('ready');
+  });
+
+  test('a manual list at creation without health checks waits for the scheduled sync, and is ready', () => {
+    const life = new NodeLife({ manualModels: ['m'], healthCheck: { mode: 'None' } });
+    const made = life.plan();
+    expect(life.conditions).toEqual([
+      'Ready=True ManualModelsApplied',
+      'ModelsSynced=True ManualModelsApplied',
+      'CredentialsResolved=True CredentialsResolved',
+    ]);
+    const waited = ((made.nextDueMs ?? 0) - life.nowMs) / 1_000;
+    expect(waited).toBeGreaterThanOrEqual(3_240);
+    expect(life.untilDue().contact?.kind).toBe('sync');
+  });
+
+  test('a later change of the manual list applies at once and contacts nobody', () => {
+    const life = new NodeLife();
+    life.plan();
+    life.answer(listed('a'));
+    const made = life.edit({ manualModels: ['m'] });
+    expect([life.models, made.contact]).toEqual([['a', 'm'], undefined]);
+    life.edit({ manualModels: [] });
+    expect(life.models).toEqual(['a']);
+  });
+
+  test('discovery: Never asks nobody for models, whatever asks for a sync', () => {
+    const life = new NodeLife({ manualModels: ['m'], sync: { discovery: 'Never' } });
+    life.plan();
+    expect([life.last?.contact, life.models, life.node.status?.lastSyncTime]).toEqual([
+      undefined,
+      ['m'],
+      '2027-01-01T00:00:00Z',
+    ]);
+    life.nowMs += 5_000;
+    life.annotate('1');
+    expect(life.last?.contact).toBeUndefined();
+    expect(life.node.status).toMatchObject({
+      lastHandledSyncRequest: '1',
+      lastSyncTime: '2027-01-01T00:00:05Z',
+    });
+    expect(life.edit({ baseURL: 'http://other/v1' }).contact?.kind).toBe('check');
+    expect(life.plan().status).toBeUndefined();
+    life.answer(status(404));
+    expect(life.phase).toBe('ready');
+    life.edit({ sync: { discovery: 'Always' } });
+    expect(life.last?.contact?.kind).toBe('sync');
+    life.answer(listed('a'));
+    expect(life.models).toEqual(['a', 'm']);
+    life.edit({ sync: { discovery: 'Never' } });
+    expect([life.models, life.conditions[1]]).toEqual([['m'], 'ModelsSynced=True ManualModelsApplied']);
+  });
+
+  test('discovery: Never without a manual list is stalled; never contacted at all, a node is as ready as it gets', () => {
+    const life = new NodeLife({ sync: { discovery: 'Never' } });
+    life.plan();
+    expect(life.conditions).toContain('Stalled=True NoModels');
+    const silent = new NodeLife({
+      manualModels: ['m'],
+      sync: { discovery: 'Never' },
+      healthCheck: { mode: 'None' },
+    });
+    expect(silent.plan()).toMatchObject({ contact: undefined, nextDueMs: undefined });
+    expect([silent.phase, silent.conditions[0]]).toEqual(['idle', 'Ready=True ManualModelsApplied']);
+    silent.nowMs += 1_000;
+    expect(silent.edit({ baseURL: 'http://other/v1' }).contact).toBeUndefined();
+    expect(silent.conditions[0]).toBe('Ready=True ManualModelsApplied');
+    expect(silent.plan().status).toBeUndefined();
+  });
+
+  test('any new value of the annotation asks for a sync, whose end is echoed, good or bad', () => {
+    const life = new NodeLife({ manualModels: ['m'] });
+    life.plan();
+    expect(life.annotate('1').contact).toMatchObject({ kind: 'sync', urgency: 'Urgent' });
+    expect(life.node.status).not.toHaveProperty('lastHandledSyncRequest');
+    life.answer(failed('dns'));
+    expect(life.node.status?.lastHandledSyncRequest).toBe('1');
+    expect(life.plan().contact).toBeUndefined();
+    life.annotate('0');
+    life.answer(listed());
+    expect(life.node.status?.lastHandledSyncRequest).toBe('0');
+    expect(life.restart().contact).toBeUndefined();
+  });
+
+  test('a list that is too long is cut and says so', () => {
+    const life = new NodeLife();
+    life.plan();
+    life.answer({ kind: 'models', names: ['a'], truncated: true });
+    expect(life.node.status?.modelsTruncated).toBe(true);
+    expect(life.conditions[1]).toBe('ModelsSynced=True ModelsTruncated');
+    expect(life.last?.events.map(({ reason }) => reason)).toContain('ModelsTruncated');
+    life.answer(status(200));
+    expect(life.node.status?.modelsTruncated).toBe(true);
+    life.annotate('1');
+    life.answer(listed('a'));
+    expect(life.node.status).not.toHaveProperty('modelsTruncated');
+  });
+});
