@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Log } from '../observe/log.ts';
@@ -46,6 +46,9 @@ export interface GatewayOptions {
   /** In [0, 1). */
   readonly random?: () => number;
 }
+
+/** How long idle connections stay open after the listener was closed, for requests already on their way. */
+const lastRequestsMs = 100;
 
 /** Sets the HTTP server up; nothing listens yet. */
 export function createGateway(options: GatewayOptions): Gateway {
@@ -95,8 +98,11 @@ export function createGateway(options: GatewayOptions): Gateway {
   const stop = async (graceMs: number, limitMs: number): Promise<void> => {
     draining = true;
     await delay(graceMs);
-    // Refuses new connections and closes the idle ones; the rest end with their answers.
-    app.server.close();
+    // Refuses new connections only; http.Server's own close would also cut idle ones, on which a request may be
+    // on its way at this moment. It is answered, and the connection closed with it.
+    NetServer.prototype.close.call(app.server);
+    await delay(lastRequestsMs);
+    app.server.closeIdleConnections();
     await Promise.race([untilIdle(), delay(Math.max(limitMs - graceMs, 0), undefined, { ref: false })]);
     await destroy();
   };

@@ -97,6 +97,7 @@ test('the models are listed and described, slashes and all', async () => {
   expect(status).toBe(200);
   expect((list as { data: { id: string }[] }).data.map(({ id }) => id)).toEqual([
     'alias',
+    'k',
     'm',
     'only-chat',
     'org/model:7b',

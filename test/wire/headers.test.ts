@@ -90,7 +90,7 @@ describe('the key', () => {
     const send = (model: string, more = '') =>
       fetch(`${gateway.baseURL}/chat/completions`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${limited}` },
+        headers: { authorization: `Bearer ${limited}`, 'content-type': 'application/json' },
         body: `{"model":"${model}"${more}}`,
       });
     expect((await send('m')).status).toBe(403);

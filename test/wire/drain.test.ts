@@ -1,0 +1,116 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
+import { rawExchange } from '../support/raw-http.ts';
+import type { ScriptedUpstream } from '../support/upstream.ts';
+
+let gateway: GatewayUnderTest;
+let upstream: ScriptedUpstream;
+
+beforeEach(async () => {
+  gateway = await startGateway({ logLevel: 'error' });
+  upstream = await gateway.addNode('n', { upstream: { chunks: 10, chunkDelayMilliseconds: 40 } });
+});
+afterEach(() => gateway.close());
+
+const ask = (stream: boolean, dispatcher?: Agent) =>
+  request(`${gateway.baseURL}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', messages: [], stream }),
+    ...(dispatcher === undefined ? {} : { dispatcher }),
+  });
+
+test('200 open streams end in full, and then the server is gone', async () => {
+  const dispatcher = new Agent({ connections: 300 });
+  const streams = await Promise.all(Array.from({ length: 200 }, () => ask(true, dispatcher)));
+  const drained = gateway.gateway.drain(10_000);
+  const texts = await Promise.all(streams.map(({ body }) => body.text()));
+  expect(texts.filter((text) => text.endsWith('data: [DONE]\n\n'))).toHaveLength(200);
+  await drained;
+  expect(gateway.done).toHaveLength(200);
+  expect(gateway.done.every(({ status }) => status === 200)).toBe(true);
+  await expect(ask(false, dispatcher)).rejects.toThrow();
+  await dispatcher.close();
+});
+
+test('during the grace new requests are answered, each as its connection’s last', async () => {
+  const dispatcher = new Agent({ connections: 1 });
+  await (await ask(false, dispatcher)).body.text();
+  const drained = gateway.gateway.drain(5000, 300);
+  const during = await ask(false, dispatcher);
+  expect(during.statusCode).toBe(200);
+  expect(during.headers['connection']).toBe('close');
+  await during.body.text();
+  const again = await ask(true, dispatcher);
+  expect(await again.body.text()).toMatch(/\[DONE\]\n\n$/);
+  await drained;
+  await expect(ask(false)).rejects.toThrow();
+  await dispatcher.close();
+});
+
+test('no request is lost while requests keep coming during the grace', async () => {
+  (upstream.answers as { chunkDelayMilliseconds: number }).chunkDelayMilliseconds = 0;
+  const dispatcher = new Agent({ connections: 8 });
+  const results: unknown[] = [];
+  let stop = false;
+  const callers = Array.from({ length: 8 }, async () => {
+    while (!stop) {
+      await ask(false, dispatcher).then(
+        async ({ statusCode, body }) => {
+          await body.text();
+          results.push(statusCode);
+        },
+        (error: unknown) => results.push(error),
+      );
+    }
+  });
+  await delay(100);
+  const drained = gateway.gateway.drain(5000, 400);
+  await delay(300);
+  stop = true;
+  await Promise.all(callers);
+  await drained;
+  expect(results.length).toBeGreaterThan(50);
+  expect(results.filter((result) => result !== 200)).toEqual([]);
+  await dispatcher.close();
+});
+
+test('a request that was on its way when the listener closed is answered', async () => {
+  (upstream.answers as { chunkDelayMilliseconds: number }).chunkDelayMilliseconds = 0;
+  const body = '{"model":"m","messages":[]}';
+  let drained = Promise.resolve();
+  const answer = await rawExchange(gateway.port, async (socket) => {
+    await delay(20);
+    drained = gateway.gateway.drain(5000);
+    await delay(30);
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+  });
+  expect(answer).toMatch(/^HTTP\/1.1 200 OK[\s\S]*connection: close/i);
+  await drained;
+});
+
+test('what outlives the limit is cut off', async () => {
+  upstream.respondWith('/chat/completions', { kind: 'hangMidStream', chunks: 1 });
+  const { body } = await ask(true);
+  const text = body.text();
+  text.catch(() => {});
+  const started = performance.now();
+  await gateway.gateway.drain(200);
+  expect(performance.now() - started).toBeLessThan(1000);
+  await expect(text).rejects.toThrow();
+  await upstream.waitFor(([first]) => first?.clientGoneTime !== undefined);
+});
+
+test('an idle kept-alive connection does not hold the drain up', async () => {
+  const dispatcher = new Agent({ connections: 1, keepAliveTimeout: 60_000 });
+  (upstream.answers as { chunkDelayMilliseconds: number }).chunkDelayMilliseconds = 0;
+  await (await ask(false, dispatcher)).body.text();
+  const started = performance.now();
+  await gateway.gateway.drain(10_000);
+  expect(performance.now() - started).toBeLessThan(1000);
+  await dispatcher.close();
+});
