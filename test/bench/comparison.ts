@@ -6,24 +6,31 @@ import { median } from './statistics.ts';
 /** What one round of one target counted. */
 interface Round {
   perSecond: number;
-  /** Share of the time in which the core belonged to the target: worked for it, or had nothing to do. */
-  coreShare: number;
+  perProcessorSecond: number;
+  /** Share of the time in which other processes had the target's core. */
+  othersShare: number;
 }
 
 export interface Comparison {
   /** Per second of each target, median of the rounds, in the order given. */
   medians: number[];
-  /** Median over the rounds of (last target ÷ the one before it), both as if the core had been theirs alone. */
+  /** The ratio that counts: by the clock on a quiet machine, by processor time on a busy one. */
   ratio: number;
-  /** The same without that correction. */
-  rawRatio: number;
+  /** Median over the rounds of (last target ÷ the one before it), by the clock. */
+  clockRatio: number;
+  /** The same per second of processor time: blind to waiting, but unmoved by what else runs. */
+  processorRatio: number;
+  /** Mean share of the core that others had. */
+  othersShare: number;
   rounds: Round[][];
 }
 
+/** Above this share of the core in other hands the clock says more about them than about the targets. */
+const busyShare = 0.05;
+
 /**
  * Measures targets in turns (A B B A A B …), so that whatever else the machine does meets them alike, and compares the last target
- * with the one before it, round by round. Time for which other processes had the core is taken out: on a quiet machine
- * that is none, on a busy one it would decide the ratio.
+ * with the one before it, round by round.
  */
 export async function compare(
   targets: readonly (ProcessUnderTest | undefined)[],
@@ -37,37 +44,46 @@ export async function compare(
     const measured: Round[] = [];
     for (const index of order) {
       const meter = coreMeter(targets[index]);
-      measured[index] = { perSecond: await measure(targets[index], meter), coreShare: meter.share() };
+      const perSecond = await measure(targets[index], meter);
+      const { own, others } = meter.shares();
+      measured[index] = { perSecond, perProcessorSecond: perSecond / own, othersShare: others };
     }
     results.push(measured);
   }
   const last = targets.length - 1;
-  const ratio = (of: (round: Round | undefined) => number) =>
-    median(results.map((round) => of(round[last]) / of(round[last - 1])));
+  const ratio = (field: 'perSecond' | 'perProcessorSecond') =>
+    median(
+      results.map((round) => (round[last]?.[field] ?? Number.NaN) / (round[last - 1]?.[field] ?? Number.NaN)),
+    );
+  const shares = results.flatMap((round) => round.slice(-2).map(({ othersShare }) => othersShare));
+  const othersShare = shares.reduce((sum, share) => sum + share, 0) / shares.length;
+  const [clockRatio, processorRatio] = [ratio('perSecond'), ratio('perProcessorSecond')];
   return {
-    rounds: results,
+    ratio: othersShare > busyShare ? processorRatio : clockRatio,
+    ...{ clockRatio, processorRatio, othersShare, rounds: results },
     medians: targets.map((_, index) => median(results.map((round) => round[index]?.perSecond ?? Number.NaN))),
-    ratio: ratio((round) => (round === undefined ? Number.NaN : round.perSecond / round.coreShare)),
-    rawRatio: ratio((round) => round?.perSecond ?? Number.NaN),
   };
 }
 
-/** Told when a round's counting begins and ends. */
+/** Told when a round's counting begins and ends; then tells who had the core meanwhile. */
 export interface Meter {
   mark: (edge: 'start' | 'end') => void;
-  share: () => number;
+  shares: () => { own: number; others: number };
 }
 
 function coreMeter(target: ProcessUnderTest | undefined): Meter {
-  const marks = { start: { ownOrIdle: 0, time: 0 }, end: { ownOrIdle: 0, time: 0 } };
+  const marks = { start: { own: 0, idle: 0, time: 0 }, end: { own: 0, idle: 0, time: 0 } };
   return {
     mark: (edge) => {
       const own = target === undefined ? Number.NaN : processorSeconds(target.pid);
-      marks[edge] = { ownOrIdle: own + idleSeconds(coreUnderTest()), time: performance.now() / 1000 };
+      marks[edge] = { own, idle: idleSeconds(coreUnderTest()), time: performance.now() / 1000 };
     },
-    share: () => {
-      const share = (marks.end.ownOrIdle - marks.start.ownOrIdle) / (marks.end.time - marks.start.time);
-      return Number.isNaN(share) ? 1 : Math.min(1, share);
+    shares: () => {
+      const seconds = marks.end.time - marks.start.time;
+      const own = (marks.end.own - marks.start.own) / seconds;
+      const idle = (marks.end.idle - marks.start.idle) / seconds;
+      const others = Math.max(0, 1 - own - idle);
+      return { own, others: Number.isNaN(others) ? 0 : others };
     },
   };
 }

@@ -62,15 +62,20 @@ export function headroom(
   return { ...{ row, measure: `${measure}: straight ÷ fastest` }, ...atLeast(2, factor), note, figures };
 }
 
-export function throughputNote({ medians, rawRatio, rounds }: Comparison): string {
+export function throughputNote({
+  medians,
+  clockRatio,
+  processorRatio,
+  othersShare,
+  ratio,
+}: Comparison): string {
   const [bare, gateway] = medians.slice(-2).map((perSecond) => perSecond.toFixed(0));
-  const shares = rounds.flat().map(({ coreShare }) => coreShare);
-  const others = 1 - shares.reduce((sum, share) => sum + share, 0) / shares.length;
-  const busy =
-    others < 0.02
-      ? ''
-      : `; others had ${(others * 100).toFixed(0)} % of the core, raw ${rawRatio.toFixed(2)}`;
-  return `${gateway}/s : ${bare}/s${busy}`;
+  const busy = `others had ${(othersShare * 100).toFixed(0)} % of the core, so per CPU second`;
+  const how =
+    ratio === clockRatio
+      ? `per CPU second ${processorRatio.toFixed(2)}`
+      : `${busy}; by clock ${clockRatio.toFixed(2)}`;
+  return `${gateway}/s : ${bare}/s; ${how}`;
 }
 
 type Mark = (edge: 'start' | 'end') => void;
