@@ -1,5 +1,6 @@
 import type { Crd } from './crd.ts';
 import type { JsonSchema } from './json-schema.ts';
+import { reasons } from './reasons.ts';
 
 type Row = { readonly path: string; readonly schema: JsonSchema; readonly required: boolean };
 
@@ -14,7 +15,20 @@ export function fieldReference(crds: readonly Crd[]): string {
     '`kubectl apply -f crds`. `kubectl explain upstreamnode.spec` shows the same texts. Fields in bold are required.',
     'Times are RFC 3339, such as `2027-01-31T00:00:00Z`; lengths count characters.',
   ];
-  return `${[...intro, ...crds.flatMap(kindLines)].join('\n')}\n`;
+  return `${[...intro, ...crds.flatMap(kindLines), ...reasonLines()].join('\n')}\n`;
+}
+
+function reasonLines(): string[] {
+  return [
+    '',
+    '## Reasons',
+    '',
+    'What the `reason` of a condition or an Event may say. The list is closed: programs may rely on it.',
+    '',
+    '| reason | meaning |',
+    '|---|---|',
+    ...Object.entries(reasons).map(([reason, meaning]) => `| \`${reason}\` | ${meaning} |`),
+  ];
 }
 
 function kindLines({ spec }: Crd): string[] {
@@ -112,8 +126,10 @@ function rulesOf(path: string, schema: JsonSchema): { path: string; message: str
     message,
   }));
   const items = schema.items === undefined ? [] : rulesOf(`${path}[]`, schema.items);
+  const { additionalProperties: values } = schema;
+  const mapped = typeof values === 'object' ? rulesOf(`${path}.*`, values) : [];
   const members = Object.entries(schema.properties ?? {}).flatMap(([name, member]) =>
     rulesOf(path === '' ? name : `${path}.${name}`, member),
   );
-  return [...own, ...items, ...members];
+  return [...own, ...items, ...mapped, ...members];
 }
