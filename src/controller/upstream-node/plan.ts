@@ -89,7 +89,7 @@ function listingOf({ sync }: Finding): Listing {
 }
 
 function remember(gathered: Gathered, { health, sync, changed }: Finding): NodeMemory {
-  const { contact, memory, node, connectionKey } = gathered;
+  const { contact, memory, connectionKey } = gathered;
   const isNew = memory.connectionKey !== undefined && memory.connectionKey !== connectionKey;
   const base: NodeMemory = {
     ...memory,
