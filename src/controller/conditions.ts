@@ -41,7 +41,8 @@ export function conditionList(
       type,
       status,
       reason,
-      message: message.length > longestMessage ? `${message.slice(0, longestMessage - 1)}…` : message,
+      message:
+        message.length > longestMessage ? `${message.slice(0, longestMessage - 1).toWellFormed()}…` : message,
       lastTransitionTime:
         old !== undefined && old.status === status ? old.lastTransitionTime : timeText(nowMs),
       observedGeneration: generation,

@@ -1,5 +1,5 @@
 import type { Log } from '../observe/log.ts';
-import { StoreError } from '../store/store.ts';
+import { StoreError, type StoreErrorReason } from '../store/store.ts';
 import type { Clock } from './clock.ts';
 import type { ControllerObserver } from './metrics.ts';
 import type { Queue } from './queue.ts';
@@ -61,6 +61,8 @@ async function work(
 
 const longestTurnMs = 5;
 
+const racedReasons: ReadonlySet<StoreErrorReason> = new Set(['Conflict', 'NotFound', 'AlreadyExists']);
+
 async function reconcileOnce(
   { name, queue, observer, reconcile }: Reconciler,
   key: string,
@@ -87,7 +89,7 @@ async function reconcileOnce(
     observer.ended('error', terminal, seconds());
     if (signal.aborted) return;
     // Somebody else wrote first: look at what is there now. Expected, so no error in the log.
-    const raced = error instanceof StoreError && (error.reason === 'Conflict' || error.reason === 'NotFound');
+    const raced = error instanceof StoreError && racedReasons.has(error.reason);
     child[raced ? 'debug' : 'error']({ err: error }, 'Reconcile failed');
     if (!terminal) queue.retry(key, error instanceof StoreError ? error.retryAfterMs : undefined);
   }

@@ -7,8 +7,10 @@ import type { Key, KeyStatus } from './key.ts';
 /** Everything that the status of a key is made of, once its Secret is as it should be. */
 export interface KeyFacts {
   readonly key: Key;
-  /** How it stands with the Secret: its key is there, it is another's, or it is not there yet. */
-  readonly secret: 'NotUsed' | 'Issued' | 'Conflict' | 'Waiting';
+  /** How it stands with the Secret: its key is there, it is another's, it is not there yet, or it could not be read or written. */
+  readonly secret: 'NotUsed' | 'Issued' | 'Conflict' | 'Waiting' | 'Failed';
+  /** Why the Secret could not be read or written. */
+  readonly failure?: string | undefined;
   /** The key in the Secret. */
   readonly current: CurrentKey | undefined;
   /** Whether an older resource claims the hash. */
@@ -50,6 +52,15 @@ const readyRules: readonly Rule[] = [
           'Unknown',
           'Pending',
           `Waits until the Secret "${key.spec.secretName}" of an earlier object is gone.`,
+          'Reconciling',
+        ]
+      : undefined,
+  ({ key, secret, failure = '' }) =>
+    secret === 'Failed'
+      ? [
+          'False',
+          'Failed',
+          `The Secret "${key.spec.secretName}" could not be read or written: ${failure}. It is tried again.`,
           'Reconciling',
         ]
       : undefined,
@@ -125,7 +136,9 @@ function verdictOf(facts: KeyFacts, overlaps: boolean): Verdict {
   return ['True', 'KeyAccepted', 'The key with the given hash is in force.', 'Settled'];
 }
 
-function hashesOf({ key, current, isContested, nowMs }: KeyFacts): NonNullable<KeyStatus['hashes']> {
+function hashesOf({ key, secret, current, isContested, nowMs }: KeyFacts): NonNullable<KeyStatus['hashes']> {
+  // A Secret that cannot be read now says nothing: its key must not end because of that.
+  if (secret === 'Failed') return key.status?.hashes ?? [];
   if (isContested || key.metadata.deletionTimestamp !== undefined) return [];
   const { hash, hint, secretName, rotation } = key.spec;
   if (hash !== undefined) return [{ hash, ...(hint === undefined ? {} : { hint }) }];

@@ -1,6 +1,8 @@
+import type { Log } from '../../observe/log.ts';
 import { generateKeyText, hashKeyText, keyHint } from '../../resources/key-text.ts';
 import type { Reason } from '../../resources/reasons.ts';
 import type { Secret } from '../../resources/secret.ts';
+import { StoreError } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import { conditionOf } from '../conditions.ts';
 import type { ControllerStore } from '../controller-store.ts';
@@ -41,6 +43,40 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     return { ...key, status };
   }
 
+  /** Brings the Secret to what it should be, and the facts that the status is made of. */
+  async function secured(
+    shown: Key,
+    log: Log,
+    signal: AbortSignal,
+  ): Promise<{ facts: KeyFacts; awaits: boolean }> {
+    const { secretName } = shown.spec;
+    const { namespace } = shown.metadata;
+    let key = shown;
+    const found =
+      secretName === undefined ? undefined : await store.readSecret(namespace, secretName, signal);
+    const step = secretStep(key, found, tools.gatewayURL);
+    const isRevoked = step.step === 'Create' && (key.status?.hashes ?? []).length > 0;
+    if (isRevoked) key = await write(key, { ...key.status, hashes: [] }, signal);
+    const secret = await carryOut(key, found, step, tools, signal);
+    const issued = issueReason(step, isRevoked);
+    if (issued !== undefined) {
+      tell(store, key, issued, `${issueNotes[issued]} "${secretName}".`);
+      log.info({ secret: secretName, reason: issued }, `Issued key of ${kind}`);
+    }
+    return { facts: factsOf(key, step, secret, tools), awaits: step.step === 'Wait' };
+  }
+
+  async function publish(facts: KeyFacts, log: Log, signal: AbortSignal): Promise<number | undefined> {
+    const { key } = facts;
+    const { status, ready, nextDueMs } = planKey(facts);
+    if (status === undefined) return nextDueMs;
+    const before = conditionOf(key.status?.conditions, 'Ready')?.reason;
+    await write(key, status, signal);
+    log.debug({ reason: ready.reason }, `Updated status of ${kind}`);
+    if (before !== ready.reason && ready.status === 'False') tell(store, key, ready.reason, ready.message);
+    return nextDueMs;
+  }
+
   return async (id, { signal, log }) => {
     const [namespace = '', name = ''] = id.split('/');
     const shown = store.get(kind, namespace, name);
@@ -48,33 +84,23 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
       echo.forget(id);
       return {};
     }
-    let key: Key = echo.newest(shown);
-    const { secretName } = key.spec;
-    const found =
-      secretName === undefined ? undefined : await store.readSecret(namespace, secretName, signal);
-    const step = secretStep(key, found, tools.gatewayURL);
-    const isRevoked = step.step === 'Create' && (key.status?.hashes ?? []).length > 0;
-    if (isRevoked) {
-      const { hashes: _, ...status } = key.status ?? {};
-      key = await write(key, { ...status, hashes: [] }, signal);
+    try {
+      const { facts, awaits } = await secured(echo.newest(shown), log, signal);
+      const nextDueMs = await publish(facts, log, signal);
+      if (awaits) return { requeueAfterMs: waitMs };
+      return nextDueMs === undefined ? {} : { requeueAfterMs: Math.max(nextDueMs - clock.now(), 0) };
+    } catch (error) {
+      if (error instanceof StoreError && (error.reason === 'Forbidden' || error.reason === 'Invalid')) {
+        // Somebody has to act on it, and who may not read this log reads the condition.
+        await publish(failedFacts(echo.newest(shown), error.message, tools), log, signal);
+      }
+      throw error;
     }
-    const secret = await carryOut(key, found, step, tools, signal);
-    const issued = issueReason(step, isRevoked);
-    if (issued !== undefined) {
-      tell(store, key, issued, `${issueNotes[issued]} "${secretName}".`);
-      log.info({ secret: secretName, reason: issued }, `Issued key of ${kind}`);
-    }
-    const facts = factsOf(key, step, secret, tools);
-    const { status, ready, nextDueMs } = planKey(facts);
-    if (status !== undefined) {
-      const before = conditionOf(key.status?.conditions, 'Ready')?.reason;
-      await write(key, status, signal);
-      log.debug({ reason: ready.reason }, `Updated status of ${kind}`);
-      if (before !== ready.reason && ready.status === 'False') tell(store, key, ready.reason, ready.message);
-    }
-    if (step.step === 'Wait') return { requeueAfterMs: waitMs };
-    return nextDueMs === undefined ? {} : { requeueAfterMs: Math.max(nextDueMs - clock.now(), 0) };
   };
+}
+
+function failedFacts(key: Key, failure: string, tools: KeyTools): KeyFacts {
+  return { ...factsOf(key, { step: 'Keep' }, undefined, tools), secret: 'Failed', failure };
 }
 
 /** Writes the Secret as the step says. Answers the Secret that holds the key now, if one of ours does. */

@@ -40,7 +40,7 @@ export function gather(
     credentials,
     connectionKey,
     credentialVersion,
-    syncRequest: node.metadata.annotations?.[syncAnnotation]?.slice(0, longestRequest),
+    syncRequest: node.metadata.annotations?.[syncAnnotation]?.slice(0, longestRequest).toWellFormed(),
     contact: contact?.connectionKey === connectionKey ? contact : undefined,
     memory,
     nowMs,

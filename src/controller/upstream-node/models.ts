@@ -84,7 +84,8 @@ function discovered(
 const modelName = /^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$/;
 
 function isModelName(name: string): boolean {
-  return name.length <= longestName && name !== '*' && modelName.test(name);
+  // An API server replaces half a surrogate pair, so that the name would come and go with each sync.
+  return name.length <= longestName && name !== '*' && name.isWellFormed() && modelName.test(name);
 }
 
 function bounded(

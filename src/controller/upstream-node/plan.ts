@@ -242,7 +242,7 @@ function failureOf(sync: SyncVerdict, hasManual: boolean): Observation | undefin
     return { ...failed, reason: 'NoModels', message: listlessMessage };
   }
   if (sync.kind !== 'Failed') return undefined;
-  return { ...failed, reason: sync.fault.reason, message: sync.fault.message.slice(0, 1_024) };
+  return { ...failed, reason: sync.fault.reason, message: sync.fault.message.slice(0, 1_024).toWellFormed() };
 }
 
 function namesSynced(truncated: boolean): Observation {

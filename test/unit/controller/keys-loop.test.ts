@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { generateKeyText, hashKeyText, keyHint } from '../../../src/resources/key-text.ts';
 import { type Secret, secretValue } from '../../../src/resources/secret.ts';
+import { StoreError } from '../../../src/store/store.ts';
 import { conditionsText, endings, settle, start, until } from './harness.ts';
 import { type MemoryStore, memoryStore, type Write } from './memory-store.ts';
 import { apiKeyOf, masterKeyOf, nodeOf, secretOf } from './resources.ts';
@@ -210,6 +211,30 @@ test('another gateway URL is written into the Secret; the key and what others pu
   );
   expect(text(secretIn(memory))).toBe(key);
   expect(secretIn(memory)?.data['extra']).toBe('eA==');
+});
+
+test('a Secret that may not be written shows in the condition, and revokes nothing', async () => {
+  const memory = memoryStore();
+  memory.apply(apiKeyOf('k', { secretName: 's' }));
+  const deny = ({ what, name }: Write) => {
+    if (name === 's' && what !== 'status')
+      throw new StoreError('Forbidden', 'the role lacks create on Secrets');
+  };
+  memory.before = deny;
+  const denied = start(ends, memory);
+  await until(() => reasonOf(memory) === 'Failed', 'failed');
+  expect(conditionsText(keyStatus(memory)?.conditions)).toContain('Reconciling=True Failed');
+  await denied.stop();
+  memory.before = () => {};
+  const allowed = start(ends, memory);
+  await until(() => reasonOf(memory) === 'KeyIssued', 'issued');
+  await allowed.stop();
+  const issued = hashes(memory);
+  memory.before = deny;
+  memory.apply(apiKeyOf('k', { secretName: 's', rotation: { revision: 1 } }));
+  start(ends, memory);
+  await until(() => reasonOf(memory) === 'Failed', 'failed again');
+  expect(hashes(memory)).toEqual(issued);
 });
 
 const hash = hashKeyText('a-key-of-more-than-24-characters');
