@@ -135,7 +135,7 @@ describe.concurrent('a generated key', () => {
     const next = await issuedKey('rotating', old);
     await eventually('the new one opens', opens(stage.caller(next)));
     // A machine too busy to get here within the overlap proves nothing about it.
-    if (performance.now() - began < 3_500) expect((await stage.caller(old).chat('m')).status).toBe(200);
+    if (performance.now() - began < 2_500) expect((await stage.caller(old).chat('m')).status).toBe(200);
     const { status } = await stage.resources.get('APIKey', stage.home, 'rotating');
     expect(status?.hashes?.map(({ revision }) => revision)).toEqual([2, 1]);
     await eventually('the old one has ended', refuses(stage.caller(old)), 15_000);
@@ -143,7 +143,8 @@ describe.concurrent('a generated key', () => {
     console.log(
       `measured: rotation: the old key ended ${Math.round(overlap)} ms after the change (overlap 4 s)`,
     );
-    expect(overlap).toBeGreaterThan(3_500);
+    // The times in a status have whole seconds.
+    expect(overlap).toBeGreaterThan(3_000);
     expect((await stage.caller(next).chat('m')).status).toBe(200);
     await stage.until(
       'the old hash is forgotten',
