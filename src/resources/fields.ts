@@ -169,7 +169,7 @@ const rfc3339 =
 export function dateTime() {
   return text(40)
     .superRefine((value, context) => {
-      if (rfc3339.test(value) && isOnCalendar(value)) return;
+      if (context.issues.length > 0 || (rfc3339.test(value) && isOnCalendar(value))) return;
       const message = rfc3339.test(value) ? 'must be a day of the calendar' : 'must be a time';
       context.addIssue({ code: 'custom', message, params: { remedy: 'write it like 2027-01-31T00:00:00Z' } });
     })

@@ -29,6 +29,8 @@ export function withRules<S extends z.ZodType>(
   changeRules: readonly ChangeRule<z.output<S>>[] = [],
 ): S {
   const refined = schema.superRefine((self, context) => {
+    // Text beyond its bound goes no further: an expression may take time that grows with the square of its length.
+    if (typeof self === 'string' && context.issues.length > 0) return;
     for (const rule of rules) {
       if (rule.holds(self)) continue;
       context.addIssue({
