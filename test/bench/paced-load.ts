@@ -76,7 +76,7 @@ export async function runPacedLoad(load: PacedLoad): Promise<number[]> {
       }
       await delay(1);
     }
-    for (let waited = 0; latencies.length < sent && waited < 200 && failure === undefined; waited++)
+    for (let waited = 0; latencies.length < sent && waited < 1500 && failure === undefined; waited++)
       await delay(10);
     if (failure !== undefined) throw failure;
     if (latencies.length < sent) throw new Error(`${sent - latencies.length} of ${sent} requests unanswered`);
