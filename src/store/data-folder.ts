@@ -17,9 +17,10 @@ export class DataFolder {
     this.#root = root;
   }
 
-  /** Makes the folder where it is missing. Call `clean` once nobody else can write to it. */
-  static async open(root: string): Promise<DataFolder> {
+  /** Makes the folder and those in it where they are missing. Call `clean` once nobody else can write to it. */
+  static async open(root: string, folders: readonly string[]): Promise<DataFolder> {
     await mkdir(root, { recursive: true, mode: 0o700 });
+    for (const folder of folders) await mkdir(join(root, folder), { recursive: true, mode: 0o700 });
     return new DataFolder(root);
   }
 

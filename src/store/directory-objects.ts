@@ -34,6 +34,8 @@ export class DirectoryObjects {
   /** Ids of the keys that were made here rather than declared. */
   readonly #made = new Set<string>();
   readonly #uids = new Set<string>();
+  #second = Number.NaN;
+  #secondText = '';
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -188,10 +190,11 @@ export class DirectoryObjects {
     const declaration = inForce(declarations);
     if (declaration?.resource === undefined || declaration.resource.kind === 'Secret') return;
     if (current !== undefined && this.#isRefused(declaration, current, declaration.resource)) return;
-    this.#set(id, authored(declaration.resource), current);
+    declaration.resource = this.#set(id, authored(declaration.resource), current);
   }
 
-  #set(id: string, resource: Stored, current: Stored | undefined): void {
+  /** @returns what is in force now */
+  #set(id: string, resource: Stored, current: Stored | undefined): Stored {
     const { records } = this.#parts;
     const old = records.get(id);
     const mark = specMark(resource.spec);
@@ -205,7 +208,9 @@ export class DirectoryObjects {
     const status = current === undefined ? old?.status : current.status;
     const whole =
       current === undefined ? withStatus(next, status) : ({ ...next, ...(status && { status }) } as Stored);
-    if (!isDeepStrictEqual(current, whole)) this.#show(whole);
+    if (current !== undefined && isDeepStrictEqual(current, whole)) return current;
+    this.#show(whole);
+    return whole;
   }
 
   #show(resource: Stored): void {
@@ -284,7 +289,13 @@ export class DirectoryObjects {
   }
 
   #timestamp(): string {
-    return `${new Date(this.#parts.now()).toISOString().slice(0, 19)}Z`;
+    const second = Math.floor(this.#parts.now() / 1_000);
+    // The same text for all that are found in one second: there may be 100,000.
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#secondText = new Date(second * 1_000).toISOString().replace('.000', '');
+    }
+    return this.#secondText;
   }
 
   #newUid(): string {

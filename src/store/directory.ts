@@ -215,7 +215,7 @@ const recipientFile = 'sealing-recipient.txt';
 
 async function openData(path: string): Promise<DataFolder> {
   try {
-    return await DataFolder.open(path);
+    return await DataFolder.open(path, ['keys', 'secrets', 'state']);
   } catch (error) {
     throw new DirectoryError(
       `The data folder ${path} cannot be made or entered (${messageOf(error)}); check its permissions, or name another with --data`,

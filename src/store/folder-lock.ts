@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -20,6 +21,8 @@ export function lockFolder(folder: string): () => void {
   try {
     database = new DatabaseSync(path, { timeout: 0 });
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    // By its name: closing another handle of the file would end the lock.
+    chmodSync(path, 0o600);
   } catch (error) {
     database?.close();
     throw new FolderLockError(lockMessage(folder, error), { cause: error });

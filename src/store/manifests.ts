@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Log } from '../observe/log.ts';
 import type { Resource } from '../resources/resource.ts';
 import {
@@ -19,13 +20,13 @@ export interface Declaration {
   line: number;
   /** Undefined for one that says not even which object it is. */
   id: string | undefined;
-  /** Undefined for one that is not valid. */
-  readonly resource: Resource | undefined;
+  /** Undefined for one that is not valid. Whoever puts it into force may set what it made of it, to keep one only. */
+  resource: Resource | undefined;
 }
 
-/** One document as it was read last. */
+/** One document as it was read last, with a digest of its text: the text itself would double what is in memory. */
 export interface Piece {
-  readonly text: string;
+  readonly digest: string;
   readonly declarations: readonly Declaration[];
   /** The number of the last reading that found it; one that an older reading found is gone. */
   reading: number;
@@ -112,8 +113,8 @@ export class Manifests {
     try {
       if (!needsParserToSplit(text)) return await this.#readDocuments(file, text, old, report, breathe);
       const all = parseManifests(text).map(({ line, objects }, index) => ({
-        // Equal to no document: the whole file is read again when anything in it changed.
-        text: '',
+        // Equal to that of no document: the whole file is read again when anything in it changed.
+        digest: '',
         declarations: this.#declare(file, { line, number: index + 1 }, objects, report),
         reading: this.#reading,
       }));
@@ -134,7 +135,7 @@ export class Manifests {
 
   async #readDocuments(
     file: string,
-    text: string,
+    whole: string,
     old: readonly Piece[],
     report: FileReport,
     breathe: Breathe,
@@ -143,18 +144,19 @@ export class Manifests {
     const all: Piece[] = [];
     const fresh: Piece[] = [];
     const places: { line: number; number: number }[] = [];
-    for (const document of splitDocuments(text)) {
+    for (const document of splitDocuments(whole)) {
       if (all.length % 16 === 0) await breathe();
       const place = { line: document.line, number: all.length + 1 };
-      let piece = await unchanged.find(document.text, breathe);
+      const digest = hash('sha1', document.text, 'base64');
+      let piece = await unchanged.find(digest, breathe);
       if (piece === undefined) {
-        // A copy: a part of a text keeps the whole of it in memory, and the next reading makes another whole.
-        const own = copyOf(document.text);
-        const declarations = this.#declare(file, place, parseManifest({ ...document, text: own }), report);
+        // A copy: what is made of a part of a text may keep the whole in memory, and each reading makes another whole.
+        const text = Buffer.from(document.text, 'utf8').toString('utf8');
+        const declarations = this.#declare(file, place, parseManifest({ ...document, text }), report);
         const [first] = declarations;
         // One that lost its name is taken for the one that stood in its place, which thereby stays in force.
         if (first !== undefined && first.id === undefined) first.id = old[all.length]?.declarations[0]?.id;
-        piece = { text: own, declarations, reading: this.#reading };
+        piece = { digest, declarations, reading: this.#reading };
         fresh.push(piece);
       }
       places.push(place);
@@ -278,8 +280,4 @@ class FileReport {
 function byPlace(a: Declaration, b: Declaration): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1;
   return a.document - b.document;
-}
-
-function copyOf(text: string): string {
-  return Buffer.from(text, 'utf8').toString('utf8');
 }

@@ -42,7 +42,8 @@ const maxProblemsOfYaml = 1;
 
 /** `Kind/namespace/name`. */
 export function resourceId(resource: Resource): string {
-  return `${resource.kind}/${resource.metadata.namespace}/${resource.metadata.name}`;
+  // Joined, because V8 keeps the parts of a template beside the whole.
+  return [resource.kind, resource.metadata.namespace, resource.metadata.name].join('/');
 }
 
 /**
@@ -184,7 +185,7 @@ function syntaxText(code: string): string {
 const syntaxTexts: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'a tab indents the line; use spaces',
   DUPLICATE_KEY: 'a field is given twice; remove one of the two',
-  BAD_INDENT: 'the indentation does not fit the lines around it',
+  BAD_INDENT: 'the indentation does not fit the lines around it, or a bracket is not closed',
   MISSING_CHAR: 'a quote, bracket or colon is missing',
   BLOCK_AS_IMPLICIT_KEY: 'a value holds ": " or the indentation is wrong; put the value in quotes',
   MULTILINE_IMPLICIT_KEY: 'a key runs over several lines; is a colon missing?',

@@ -129,17 +129,17 @@ const plain =
   /^[A-Za-z0-9_/](?:[A-Za-z0-9_./@+(),;=%*?!~$^&<>|-]|:(?=[A-Za-z0-9_./@+-])| (?=[A-Za-z0-9_./@+(]))*$/;
 const plainInFlow = /^[A-Za-z0-9_/][A-Za-z0-9_./@-]*$/;
 const whole = /^(?:0|[1-9][0-9]{0,14})$/;
-const maybeNumber = /^[0-9][0-9.eExXoOa-fA-F_+-]*$/;
+const maybeNumber = /^(?:0[oOxX][0-9a-fA-F]+|[0-9][0-9.eE_+-]*)$/;
 
 function readScalar(text: string): string | number | boolean | null {
-  if (doubleQuoted.test(text) || singleQuoted.test(text)) return text.slice(1, -1);
+  if (doubleQuoted.test(text) || singleQuoted.test(text)) return ownText(text.slice(1, -1));
   if (!plain.test(text)) throw notPlain;
   return resolve(text);
 }
 
 function readFlowItem(text: string): string | number | boolean | null {
   const item = text.trim();
-  if (doubleQuoted.test(item) || singleQuoted.test(item)) return item.slice(1, -1);
+  if (doubleQuoted.test(item) || singleQuoted.test(item)) return ownText(item.slice(1, -1));
   if (!plainInFlow.test(item)) throw notPlain;
   return resolve(item);
 }
@@ -150,5 +150,23 @@ function resolve(text: string): string | number | boolean | null {
   if (text === 'null') return null;
   if (whole.test(text)) return Number(text);
   if (maybeNumber.test(text) || wordsWithMeaning.test(text)) throw notPlain;
-  return text;
+  return ownText(text);
 }
+
+const shared = new Map<string, string>();
+const maxShared = 4_096;
+
+/**
+ * A copy, because V8 keeps the whole document in memory for a part of it; one for all where it is as short as the names
+ * of models, namespaces and versions that thousands of documents repeat. Credentials are longer.
+ */
+function ownText(text: string): string {
+  if (text.length > maxSharedLength) return Buffer.from(text, 'latin1').toString('latin1');
+  const known = shared.get(text);
+  if (known !== undefined) return known;
+  const own = Buffer.from(text, 'latin1').toString('latin1');
+  if (shared.size < maxShared) shared.set(own, own);
+  return own;
+}
+
+const maxSharedLength = 25; // modelgateway.dev/v1alpha1

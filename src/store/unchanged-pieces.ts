@@ -4,7 +4,7 @@ import type { Breathe, Piece } from './manifests.ts';
 const near = 16;
 
 /**
- * Finds for each document of a new reading the piece of the old one with the same text. Most changes touch one place,
+ * Finds for each document of a new reading the piece of the old one with the same digest. Most changes touch one place,
  * so the two are walked through in step; only after larger ones what is left is looked up. Each piece is found once.
  */
 export class UnchangedPieces {
@@ -17,8 +17,8 @@ export class UnchangedPieces {
     this.#old = old;
   }
 
-  async find(text: string, breathe: Breathe): Promise<Piece | undefined> {
-    const nearest = this.#findNear(text);
+  async find(digest: string, breathe: Breathe): Promise<Piece | undefined> {
+    const nearest = this.#findNear(digest);
     if (nearest !== undefined) {
       this.#misses = 0;
       return nearest;
@@ -26,17 +26,17 @@ export class UnchangedPieces {
     this.#misses += 1;
     if (this.#next >= this.#old.length || this.#misses <= near) return undefined;
     this.#left ??= await this.#map(breathe);
-    const index = this.#left.get(text);
+    const index = this.#left.get(digest);
     if (index === undefined || index < this.#next) return undefined;
     this.#next = index + 1;
     this.#misses = 0;
     return this.#old[index];
   }
 
-  #findNear(text: string): Piece | undefined {
+  #findNear(digest: string): Piece | undefined {
     for (let index = this.#next; index < this.#next + near; index += 1) {
       const piece = this.#old[index];
-      if (piece?.text !== text) continue;
+      if (piece?.digest !== digest) continue;
       this.#next = index + 1;
       return piece;
     }
@@ -47,7 +47,7 @@ export class UnchangedPieces {
     const map = new Map<string, number>();
     for (let index = this.#old.length - 1; index >= this.#next; index -= 1) {
       if (index % 256 === 0) await breathe();
-      map.set(this.#old[index]?.text ?? '', index);
+      map.set(this.#old[index]?.digest ?? '', index);
     }
     return map;
   }
