@@ -1,0 +1,75 @@
+import type { ReasoningPiece } from './chat-content.ts';
+import type { ChatEvent } from './chat-event.ts';
+import { type ChatAnswer, readChatReply } from './chat-reply.ts';
+import { ChatStream } from './chat-stream.ts';
+import { parseJson } from './json.ts';
+import { UpstreamFault } from './upstream-fault.ts';
+import type { UrlCitation } from './url-citations.ts';
+
+/**
+ * Reads the whole body of a chat answer: JSON, or the event stream that some nodes send to `stream: false`. The first
+ * character tells, whatever the content type says. Throws an UpstreamFault where there is no sound answer in it.
+ */
+export function readChatBody(bytes: Uint8Array): ChatAnswer {
+  const stream = new ChatStream();
+  const head = new TextDecoder('utf-8').decode(bytes.subarray(0, 1024)).trimStart();
+  if (head.startsWith('{') || head.startsWith('[') || head === '') {
+    const body = parseJson(new TextDecoder('utf-8').decode(bytes));
+    if (body === undefined)
+      throw new UpstreamFault(head === '' ? 'empty' : 'malformed', 'The model server sent no JSON.');
+    return readChatReply(body);
+  }
+  return collectChatEvents([...stream.push(bytes), ...stream.end()]);
+}
+
+/** The answer that a finished stream amounts to. Throws the stream's fault. */
+export function collectChatEvents(events: readonly ChatEvent[]): ChatAnswer {
+  const reasoning: ReasoningPiece[] = [];
+  const calls: { id: string; name: string; pieces: string[] }[] = [];
+  const callNumbers = new Map<number, (typeof calls)[number]>();
+  const texts: string[] = [];
+  const refusals: string[] = [];
+  const citations: UrlCitation[] = [];
+  const logprobs: unknown[] = [];
+  let thinking: string[] = [];
+  const endThinking = (signature: string): void => {
+    const text = thinking.join('');
+    if (text !== '' || signature !== '') reasoning.push({ text, signature });
+    thinking = [];
+  };
+  for (const event of events) {
+    if (event.type === 'text') {
+      texts.push(event.text);
+      for (const entry of event.logprobs) logprobs.push(entry);
+    } else if (event.type === 'reasoning') thinking.push(event.text);
+    else if (event.type === 'signature') endThinking(event.signature);
+    else if (event.type === 'refusal') refusals.push(event.text);
+    else if (event.type === 'citation') citations.push(event.citation);
+    else if (event.type === 'tool_start') {
+      const call = { id: event.id, name: event.name, pieces: [] };
+      callNumbers.set(event.call, call);
+      calls.push(call);
+    } else if (event.type === 'tool_arguments') callNumbers.get(event.call)?.pieces.push(event.text);
+    else if (event.type === 'fault') throw event.fault;
+    else {
+      endThinking('');
+      const { finish, stopString, usage, serviceTier } = event;
+      const toolCalls = calls.map(({ id, name, pieces }) => ({ id, name, arguments: pieces.join('') }));
+      const text = texts.join('');
+      const refusal = refusals.join('');
+      return {
+        reasoning,
+        text,
+        refusal,
+        toolCalls,
+        citations,
+        logprobs,
+        finish,
+        stopString,
+        usage,
+        serviceTier,
+      };
+    }
+  }
+  throw new UpstreamFault('truncated', 'The model server ended its answer before it was complete.');
+}

@@ -1,0 +1,86 @@
+import { isObject, type JsonObject, listOf, textOf } from './json.ts';
+
+/** A piece of reasoning; `signature` is '' where the node gives none. */
+export interface ReasoningPiece {
+  readonly text: string;
+  readonly signature: string;
+}
+
+/** Where a node puts reasoning, in order of preference. The same text often comes in two of them: read one. */
+export const reasoningSources = [
+  'reasoning_content',
+  'reasoning',
+  'thinking_blocks',
+  'reasoning_details',
+  'content',
+] as const;
+
+export type ReasoningSource = (typeof reasoningSources)[number];
+
+/** The text of a message's or delta's `content`: null, text, or parts, of which only text ones count. */
+export function contentText(content: unknown): string {
+  if (typeof content === 'string') return content;
+  let text = '';
+  for (const part of listOf(content))
+    if (isObject(part) && part['type'] !== 'thinking') text += textOf(part['text']);
+  return text;
+}
+
+/**
+ * The reasoning of a message or delta in its first source that holds some, or only in `source` once a stream has chosen
+ * one. Signatures come from wherever they are: LiteLLM sends the text as `reasoning_content` and the signature in
+ * `thinking_blocks`.
+ */
+export function readReasoning(
+  message: JsonObject,
+  source?: ReasoningSource,
+): { readonly source: ReasoningSource | undefined; readonly pieces: readonly ReasoningPiece[] } {
+  const sources = source === undefined ? reasoningSources : [source];
+  for (const name of sources) {
+    const pieces = piecesIn(message, name);
+    const text = joined(pieces);
+    if (text === '') continue;
+    if (pieces.some((piece) => piece.signature !== '')) return { source: name, pieces };
+    const signed = signedPieces(message);
+    // The whole text stands there too, cut where the signatures belong.
+    if (signed.length > 0 && joined(signed) === text) return { source: name, pieces: signed };
+    return { source: name, pieces: [{ text, signature: lastSignature(signed) }] };
+  }
+  const signature = lastSignature(signedPieces(message));
+  return { source: undefined, pieces: signature === '' ? [] : [{ text: '', signature }] };
+}
+
+function piecesIn(message: JsonObject, source: ReasoningSource): readonly ReasoningPiece[] {
+  const value = message[source];
+  if (source === 'reasoning_content' || source === 'reasoning')
+    return [{ text: textOf(value), signature: '' }];
+  const pieces: ReasoningPiece[] = [];
+  for (const item of listOf(value)) {
+    const piece = isObject(item) ? pieceOf(item, source) : undefined;
+    if (piece !== undefined && (piece.text !== '' || piece.signature !== '')) pieces.push(piece);
+  }
+  return pieces;
+}
+
+function pieceOf(item: JsonObject, source: ReasoningSource): ReasoningPiece | undefined {
+  const signature = textOf(item['signature']);
+  if (source === 'reasoning_details')
+    return { text: textOf(item['text']) || textOf(item['summary']), signature };
+  if (item['type'] !== 'thinking') return undefined;
+  const thinking = item['thinking'];
+  const text = typeof thinking === 'string' ? thinking : contentText(thinking);
+  return { text, signature };
+}
+
+function signedPieces(message: JsonObject): readonly ReasoningPiece[] {
+  const blocks = piecesIn(message, 'thinking_blocks');
+  return blocks.length > 0 ? blocks : piecesIn(message, 'reasoning_details');
+}
+
+function joined(pieces: readonly ReasoningPiece[]): string {
+  return pieces.map((piece) => piece.text).join('');
+}
+
+function lastSignature(pieces: readonly ReasoningPiece[]): string {
+  return pieces.findLast((piece) => piece.signature !== '')?.signature ?? '';
+}

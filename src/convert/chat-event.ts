@@ -1,0 +1,46 @@
+import type { ChatUsage } from './chat-usage.ts';
+import type { Finish } from './finish-reason.ts';
+import type { Progress } from './json-progress.ts';
+import type { UpstreamFault } from './upstream-fault.ts';
+import type { UrlCitation } from './url-citations.ts';
+
+/** How a stream ended in order. */
+export interface StreamEnd {
+  readonly type: 'end';
+  readonly finish: Exclude<Finish, 'failed'>;
+  readonly stopString: string | undefined;
+  readonly usage: ChatUsage;
+  readonly serviceTier: string | undefined;
+}
+
+/**
+ * What a chat stream says, whatever dialect the node writes. Texts are never ''. A call is started once, before its
+ * arguments, with its name; its arguments end when they form a complete JSON object (or at the end). Nothing follows
+ * `end` or `fault`, and one of the two always comes.
+ */
+export type ChatEvent =
+  | { readonly type: 'text'; readonly text: string; readonly logprobs: readonly unknown[] }
+  | { readonly type: 'reasoning'; readonly text: string }
+  | { readonly type: 'signature'; readonly signature: string }
+  | { readonly type: 'refusal'; readonly text: string }
+  | { readonly type: 'citation'; readonly citation: UrlCitation }
+  | ToolStart
+  | ToolArguments
+  | StreamEnd
+  | { readonly type: 'fault'; readonly fault: UpstreamFault };
+
+/** A tool call begins. `call` counts from 0; `id` is the node's and may be ''. */
+export interface ToolStart {
+  readonly type: 'tool_start';
+  readonly call: number;
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A piece of a call's arguments; `progress` says what they are up to here. Nothing comes after `complete`. */
+export interface ToolArguments {
+  readonly type: 'tool_arguments';
+  readonly call: number;
+  readonly text: string;
+  readonly progress: Progress;
+}

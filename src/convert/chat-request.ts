@@ -1,0 +1,116 @@
+import type { Effort } from './dialect.ts';
+
+// The chat-completions request as we write it: only fields that a node is known to take.
+
+export interface ChatTextPart {
+  readonly type: 'text';
+  readonly text: string;
+}
+
+export interface ChatImagePart {
+  readonly type: 'image_url';
+  readonly image_url: { readonly url: string; readonly detail?: string };
+}
+
+export interface ChatFilePart {
+  readonly type: 'file';
+  readonly file: { readonly filename: string; readonly file_data: string };
+}
+
+export interface ChatAudioPart {
+  readonly type: 'input_audio';
+  readonly input_audio: { readonly data: string; readonly format: string };
+}
+
+export type ChatPart = ChatTextPart | ChatImagePart | ChatFilePart | ChatAudioPart;
+
+export interface ChatCall {
+  readonly id: string;
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+export interface ChatSystemMessage {
+  readonly role: 'system' | 'developer';
+  readonly content: string;
+}
+
+export interface ChatUserMessage {
+  readonly role: 'user';
+  readonly content: string | readonly ChatPart[];
+}
+
+export interface ChatAssistantMessage {
+  readonly role: 'assistant';
+  readonly content: string | null;
+  readonly refusal?: string;
+  readonly reasoning_content?: string;
+  readonly reasoning?: string;
+  readonly tool_calls?: readonly ChatCall[];
+}
+
+export interface ChatToolMessage {
+  readonly role: 'tool';
+  readonly tool_call_id: string;
+  readonly content: string | readonly ChatPart[];
+}
+
+export type ChatMessage = ChatSystemMessage | ChatUserMessage | ChatAssistantMessage | ChatToolMessage;
+
+export interface ChatTool {
+  readonly type: 'function';
+  readonly function: {
+    readonly name: string;
+    readonly description?: string;
+    readonly parameters: unknown;
+    readonly strict?: true;
+  };
+}
+
+export type ChatToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | { readonly type: 'function'; readonly function: { readonly name: string } };
+
+export type ChatResponseFormat =
+  | { readonly type: 'json_object' }
+  | {
+      readonly type: 'json_schema';
+      readonly json_schema: {
+        readonly name: string;
+        readonly schema: unknown;
+        readonly strict?: boolean;
+        readonly description?: string;
+      };
+    };
+
+export interface ChatRequest {
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+  readonly max_tokens?: number;
+  readonly max_completion_tokens?: number;
+  readonly stop?: string | readonly string[];
+  readonly temperature?: number;
+  readonly top_p?: number;
+  readonly top_k?: number;
+  readonly presence_penalty?: number;
+  readonly frequency_penalty?: number;
+  readonly seed?: number;
+  readonly logit_bias?: unknown;
+  readonly logprobs?: boolean;
+  readonly top_logprobs?: number;
+  readonly tools?: readonly ChatTool[];
+  readonly tool_choice?: ChatToolChoice;
+  readonly parallel_tool_calls?: boolean;
+  readonly response_format?: ChatResponseFormat;
+  readonly reasoning_effort?: Effort;
+  readonly verbosity?: string;
+  readonly user?: string;
+  readonly safety_identifier?: string;
+  readonly prompt_cache_key?: string;
+  readonly prompt_cache_retention?: string;
+  readonly service_tier?: string;
+  readonly stream?: boolean;
+  readonly stream_options?: { readonly include_usage: true };
+}

@@ -1,0 +1,49 @@
+import { isObject, type JsonObject, objectOf } from './json.ts';
+
+/** Token counts of one answer. Undefined: the node did not say. */
+export interface ChatUsage {
+  /** All input, cached included. */
+  readonly prompt: number;
+  readonly cacheRead: number | undefined;
+  readonly cacheWrite: number | undefined;
+  /** All output, reasoning included. */
+  readonly completion: number;
+  readonly reasoning: number | undefined;
+}
+
+/** What an answer without usage counts as. */
+export const noUsage: ChatUsage = {
+  prompt: 0,
+  cacheRead: undefined,
+  cacheWrite: undefined,
+  completion: 0,
+  reasoning: undefined,
+};
+
+/**
+ * Reads the usage of a reply or a chunk (formats: Usage): in `usage`, in `x_groq.usage`, or in the choice. Undefined
+ * where there is none. Some nodes leave reasoning out of `completion_tokens`; the total then tells.
+ */
+export function readUsage(body: JsonObject, choice: JsonObject = {}): ChatUsage | undefined {
+  const usage = [body['usage'], objectOf(body['x_groq'])['usage'], choice['usage']].find(isObject);
+  return usage === undefined ? undefined : usageOf(usage);
+}
+
+function usageOf(usage: JsonObject): ChatUsage {
+  const prompt = count(usage['prompt_tokens']) ?? 0;
+  const completion = count(usage['completion_tokens']) ?? 0;
+  const total = count(usage['total_tokens']) ?? 0;
+  const promptDetails = objectOf(usage['prompt_tokens_details']);
+  return {
+    prompt,
+    cacheRead: count(promptDetails['cached_tokens']) ?? count(usage['prompt_cache_hit_tokens']),
+    cacheWrite: count(promptDetails['cache_write_tokens']) ?? count(usage['cache_creation_input_tokens']),
+    completion: Math.max(completion, total - prompt),
+    reasoning: count(objectOf(usage['completion_tokens_details'])['reasoning_tokens']),
+  };
+}
+
+function count(value: unknown): number | undefined {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
+  return Math.min(Math.max(0, Math.round(value)), Number.MAX_SAFE_INTEGER);
+}

@@ -1,0 +1,43 @@
+/** What is wrong with a request, apart from where. `type` faults say what was expected and what was there. */
+export interface Refusal {
+  /** HTTP status; 400 if absent. */
+  readonly status?: number;
+  /** The code of OpenAI's error shape, such as `invalid_type` or `missing_required_parameter`. */
+  readonly code: string;
+  /** Path of the field, as `messages[0].content`; null where no field is to blame. */
+  readonly param: string | null;
+  /** The fault in Anthropic's words, without the path: `Field required`. */
+  readonly reason: string;
+  /** The fault in OpenAI's words, with the path, as a whole sentence. Without it one is made of code and reason. */
+  readonly sentence?: string;
+}
+
+/**
+ * A request that the conversion refuses before any node is contacted. Each format turns it into its vendor's own
+ * body; `reason` and `sentence` quote nothing but field names and short values of the caller's own request.
+ */
+export class ConversionError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly param: string | null;
+  readonly reason: string;
+  readonly sentence: string;
+
+  constructor(refusal: Refusal) {
+    const { param, reason } = refusal;
+    super(param === null ? reason : `${param}: ${reason}`);
+    this.name = 'ConversionError';
+    this.status = refusal.status ?? 400;
+    this.code = refusal.code;
+    this.param = param;
+    this.reason = reason;
+    this.sentence = refusal.sentence ?? sentenceOf(refusal.code, param, reason);
+  }
+}
+
+function sentenceOf(code: string, param: string | null, reason: string): string {
+  const ended = /[.!?]$/.test(reason) ? reason : `${reason}.`;
+  if (param === null) return ended;
+  if (code === 'missing_required_parameter') return `Missing required parameter: '${param}'.`;
+  return `Invalid value for '${param}': ${ended}`;
+}

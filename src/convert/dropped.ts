@@ -1,0 +1,61 @@
+import { ConversionError } from './conversion-error.ts';
+import { limits } from './limits.ts';
+
+/**
+ * The fields of one request that the conversion leaves out, for `x-model-gateway-dropped`.
+ * A *loss* may change the answer; a *hint* (prompt caching, telemetry, an earlier turn's reasoning) does not. Both are
+ * named in the header; only losses are refused by a strict key and make a native node preferable.
+ */
+export class Dropped {
+  readonly #paths = new Set<string>();
+  readonly #losses = new Set<string>();
+  #uncounted = 0;
+
+  /** A field whose absence may change the answer. */
+  loss(path: string): void {
+    const shown = printable(path);
+    if (this.#losses.size < limits.droppedPaths) this.#losses.add(shown);
+    this.#add(shown);
+  }
+
+  /** A field whose absence changes no answer. */
+  hint(path: string): void {
+    this.#add(printable(path));
+  }
+
+  /** Whether the answer may differ from what the caller asked for. */
+  get lossy(): boolean {
+    return this.#losses.size > 0;
+  }
+
+  /** The paths, bounded, safe in a header; what did not fit is counted in a last entry `+N`. */
+  list(): string[] {
+    // Losses first: they must not be pushed out by the hundreds of cache_control marks of a long conversation.
+    const all = [...this.#losses, ...[...this.#paths].filter((path) => !this.#losses.has(path))];
+    const shown = all.slice(0, limits.droppedPaths);
+    const rest = all.length - shown.length + this.#uncounted;
+    return rest > 0 ? [...shown, `+${rest}`] : shown;
+  }
+
+  /** Refuses the request when the key asked for exact conversion (`conversion: Strict`) and something would be lost. */
+  refuseIf(strict: boolean | undefined): void {
+    const [first] = this.#losses;
+    if (strict !== true || first === undefined) return;
+    throw new ConversionError({
+      code: 'unsupported_parameter',
+      param: first,
+      reason: `This API key converts strictly and no node can be told: ${[...this.#losses].join(', ')}`,
+    });
+  }
+
+  #add(path: string): void {
+    if (this.#paths.has(path)) return;
+    if (this.#paths.size < limits.droppedPaths) this.#paths.add(path);
+    else this.#uncounted += 1;
+  }
+}
+
+/** Names of unknown fields are the caller's text: a header must not carry line breaks or a megabyte. */
+function printable(path: string): string {
+  return path.slice(0, 100).replaceAll(/[^\w.[\]-]/g, '?');
+}

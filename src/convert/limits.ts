@@ -1,0 +1,27 @@
+/** Bounds of the conversion. Each stops a hostile or broken peer; none is met by ordinary traffic. */
+export const limits = {
+  /** Characters in one line of an upstream's event stream. A whole image or file may come on one line. */
+  sseLine: 16 * 1024 * 1024,
+  /** Characters in all `data:` lines of one event. */
+  sseEvent: 16 * 1024 * 1024,
+  /** Characters of an upstream answer that has to be read whole. */
+  body: 64 * 1024 * 1024,
+  /** Tool calls in one answer. */
+  toolCalls: 1_024,
+  /** Characters of all tool arguments of one answer. */
+  toolArguments: 16 * 1024 * 1024,
+  /** Characters of text that a stream may hold back until an open tool call is complete. */
+  heldText: 4 * 1024 * 1024,
+  /** Levels of nesting in what is passed on unread: schemas, tool inputs, tool arguments. */
+  nesting: 200,
+  /** Messages or input items of one request. */
+  items: 100_000,
+  /** Content parts of one message. */
+  parts: 100_000,
+  /** Tools of one request. */
+  tools: 4_096,
+  /** Characters of an error message that reach the caller. */
+  errorMessage: 2_000,
+  /** Paths named in `x-model-gateway-dropped`. */
+  droppedPaths: 24,
+} as const;

@@ -1,0 +1,164 @@
+import { ConversionError } from './conversion-error.ts';
+import { isObject, type JsonObject } from './json.ts';
+
+// Readers for a caller's request: a wrong type is a 400 with the path, null counts as absent, other fields are not
+// looked at. `at` is the path of the object that is read, '' for the request itself.
+
+type TypeName = 'string' | 'array' | 'object' | 'boolean' | 'number' | 'integer';
+
+const anthropicNames: Readonly<Record<TypeName, string>> = {
+  string: 'a valid string',
+  array: 'a valid list',
+  object: 'a valid dictionary',
+  boolean: 'a valid boolean',
+  number: 'a valid number',
+  integer: 'a valid integer',
+};
+
+/** The path of a field of the object at `at`: `messages[0]` + `content` is `messages[0].content`. */
+export function pathOf(at: string, key: string | number): string {
+  if (typeof key === 'number') return `${at}[${key}]`;
+  return at === '' ? key : `${at}.${key}`;
+}
+
+/** A field that is needed and not there. */
+export function missing(path: string): ConversionError {
+  return new ConversionError({ code: 'missing_required_parameter', param: path, reason: 'Field required' });
+}
+
+/** A field of the wrong type. */
+export function wrongType(path: string, expected: TypeName, value: unknown): ConversionError {
+  return new ConversionError({
+    code: 'invalid_type',
+    param: path,
+    reason: `Input should be ${anthropicNames[expected]}`,
+    sentence: `Invalid type for '${path}': expected ${articled(expected)}, but got ${articled(typeName(value))} instead.`,
+  });
+}
+
+/** A field of the right type with a value that nobody takes. */
+export function invalid(path: string, reason: string): ConversionError {
+  return new ConversionError({ code: 'invalid_value', param: path, reason });
+}
+
+/** A value that the vendor takes and that cannot be said in chat-completions. */
+export function unsupportedValue(path: string, reason: string): ConversionError {
+  return new ConversionError({ code: 'unsupported_value', param: path, reason });
+}
+
+/** A field that the vendor takes and that cannot be said in chat-completions. */
+export function unsupportedParameter(path: string, reason: string): ConversionError {
+  return new ConversionError({ code: 'unsupported_parameter', param: path, reason });
+}
+
+export function asObject(value: unknown, path: string): JsonObject {
+  if (isObject(value)) return value;
+  throw wrongType(path, 'object', value);
+}
+
+export function asList(value: unknown, path: string, most: number): readonly unknown[] {
+  if (!Array.isArray(value)) throw wrongType(path, 'array', value);
+  if (value.length > most)
+    throw new ConversionError({
+      code: 'array_above_max_length',
+      param: path,
+      reason: `List should have at most ${most} items, not ${value.length}`,
+    });
+  return value;
+}
+
+export function asString(value: unknown, path: string): string {
+  if (typeof value === 'string') return value;
+  throw wrongType(path, 'string', value);
+}
+
+/** The field's text; a 400 where it is missing. */
+export function requiredString(owner: JsonObject, key: string, at: string): string {
+  return asString(required(owner, key, at), pathOf(at, key));
+}
+
+/** The field's value; a 400 where it is missing or null. */
+export function required(owner: JsonObject, key: string, at: string): unknown {
+  const value = owner[key];
+  if (value === undefined || value === null) throw missing(pathOf(at, key));
+  return value;
+}
+
+export function optionalString(owner: JsonObject, key: string, at: string): string | undefined {
+  const value = owner[key];
+  return value === undefined || value === null ? undefined : asString(value, pathOf(at, key));
+}
+
+export function optionalBoolean(owner: JsonObject, key: string, at: string): boolean | undefined {
+  const value = owner[key];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'boolean') throw wrongType(pathOf(at, key), 'boolean', value);
+  return value;
+}
+
+export function optionalObject(owner: JsonObject, key: string, at: string): JsonObject | undefined {
+  const value = owner[key];
+  return value === undefined || value === null ? undefined : asObject(value, pathOf(at, key));
+}
+
+export function optionalList(
+  owner: JsonObject,
+  key: string,
+  at: string,
+  most: number,
+): readonly unknown[] | undefined {
+  const value = owner[key];
+  return value === undefined || value === null ? undefined : asList(value, pathOf(at, key), most);
+}
+
+/** What a number may be; both ends belong to the range. */
+export interface NumberRange {
+  readonly least?: number;
+  readonly most?: number;
+  readonly integer?: boolean;
+}
+
+export function optionalNumber(
+  owner: JsonObject,
+  key: string,
+  at: string,
+  range: NumberRange = {},
+): number | undefined {
+  const value = owner[key];
+  if (value === undefined || value === null) return undefined;
+  const path = pathOf(at, key);
+  const fits = range.integer === true ? Number.isSafeInteger(value) : Number.isFinite(value);
+  if (typeof value !== 'number' || !fits)
+    throw wrongType(path, range.integer === true ? 'integer' : 'number', value);
+  if (range.least !== undefined && value < range.least)
+    throw invalid(path, `Input should be greater than or equal to ${range.least}`);
+  if (range.most !== undefined && value > range.most)
+    throw invalid(path, `Input should be less than or equal to ${range.most}`);
+  return value;
+}
+
+/** A value that may be passed on unread: nested at most `most` levels deep, so that writing it cannot overflow the stack. */
+export function checkNesting(value: unknown, path: string, most: number): void {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > most) throw invalid(path, `Input should not be nested more than ${most} levels deep`);
+    const next: unknown[] = [];
+    for (const item of level)
+      if (typeof item === 'object' && item !== null)
+        for (const child of Object.values(item))
+          if (typeof child === 'object' && child !== null) next.push(child);
+    level = next;
+  }
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value;
+}
+
+function articled(name: string): string {
+  if (name === 'null') return name;
+  return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`;
+}

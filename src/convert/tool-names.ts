@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+
+/** What the caller calls a tool. */
+export interface ToolOrigin {
+  readonly name: string;
+  /** The namespace that holds it (Responses). */
+  readonly namespace?: string;
+  /** Free text instead of JSON arguments (Responses). */
+  readonly custom?: boolean;
+}
+
+const most = 64;
+
+/**
+ * The names of one request's tools: `^[a-zA-Z0-9_-]{1,64}$` towards the node, the caller's own in the reply. Members of
+ * a namespace become `namespace__member`. A name that has to change gets a hash of itself, so that it is the same in
+ * every request of a conversation; two that would meet are kept apart. Declare the tools before reading the history.
+ */
+export class ToolNames {
+  readonly #chatNames = new Map<string, string>();
+  readonly #origins = new Map<string, ToolOrigin>();
+
+  /** The name to send. The same origin always gives the same name. */
+  chatName(origin: ToolOrigin): string {
+    const key = JSON.stringify([origin.namespace ?? null, origin.name]);
+    const known = this.#chatNames.get(key);
+    if (known !== undefined) return known;
+    const name = this.#free(
+      origin.namespace === undefined ? origin.name : `${origin.namespace}__${origin.name}`,
+      key,
+    );
+    this.#chatNames.set(key, name);
+    this.#origins.set(name, origin);
+    return name;
+  }
+
+  /** Whether a tool of this origin was declared or used in the history. */
+  has(origin: ToolOrigin): boolean {
+    return this.#chatNames.has(JSON.stringify([origin.namespace ?? null, origin.name]));
+  }
+
+  /** What the caller calls the tool that the node named. A name that was never sent is given back as it is. */
+  origin(chatName: string): ToolOrigin {
+    return this.#origins.get(chatName) ?? { name: chatName };
+  }
+
+  #free(wanted: string, key: string): string {
+    const clean = wanted.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
+    if (clean === wanted && wanted !== '' && wanted.length <= most && !this.#origins.has(wanted))
+      return wanted;
+    for (let salt = 0; ; salt++) {
+      const hash = createHash('sha256').update(`${salt}${key}`).digest('hex').slice(0, 8);
+      const name = `${clean.slice(0, most - hash.length - 1)}_${hash}`;
+      if (!this.#origins.has(name)) return name;
+    }
+  }
+}
