@@ -103,6 +103,8 @@ const remedies: Readonly<Record<string, string>> = {
   EADDRINUSE:
     'another program listens there; choose another address with --listen or --admin-listen, or stop it.',
   EACCES: 'this user may not; use a port above 1023 or a folder of your own.',
+  EEXIST: 'a file stands where a folder is needed; move it away, or choose another folder.',
+  ENOTDIR: 'a file stands where a folder is needed; move it away, or choose another folder.',
   EADDRNOTAVAIL: 'this machine has no such address; use 127.0.0.1 or one of its own.',
   EROFS: 'the file system is read-only; choose another folder with --manifests or --data.',
   ENOSPC: 'the disk is full; make room.',

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
 import process from 'node:process';
 import { prepareQuickStart, quickStartKey, welcome } from './cli/quick-start.ts';
 import type { StandaloneConfig, StartConfig } from './config.ts';
@@ -8,6 +9,7 @@ import { startAdminServer } from './observe/admin-server.ts';
 import {
   aborted,
   createTraffic,
+  listenedOn,
   listenNear,
   observe,
   stopOnSignals,
@@ -17,16 +19,29 @@ import {
 import { sealingRecipient } from './resources/sealed-key.ts';
 import { secretValue } from './resources/secret.ts';
 import { openDirectoryStore } from './store/directory.ts';
+import { lockFolder } from './store/folder-lock.ts';
 import type { Store } from './store/store.ts';
 import { Pools } from './upstream/pools.ts';
 
 /** How long the quick start waits for its key and a first model before it says how things stand. */
 const quickStartWaitMs = 10_000;
+/** That of manifests which name none. */
+const quickStartNamespace = 'default';
+
+/** What the quick start needs of the mode that it starts. */
+interface Serving {
+  readonly store: Store;
+  readonly baseURL: string;
+  /** Whether another port was taken than the default one. */
+  readonly moved: boolean;
+  /** Aborts when the process stops. */
+  readonly signal: AbortSignal;
+}
 
 /** Both roles in one process, on a folder. `started` is called once traffic is served. */
 export async function runStandalone(
   config: StandaloneConfig | StartConfig,
-  started: (store: Store, baseURL: string, signal: AbortSignal) => Promise<void> = async () => {},
+  started: (serving: Serving) => Promise<void> = async () => {},
 ): Promise<void> {
   const { log, registry } = observe(config);
   const stop = stopOnSignals(log);
@@ -43,11 +58,11 @@ export async function runStandalone(
   const pools = new Pools({ rules: { allowLoopback: true } });
   const gateway = createTraffic(config, store, pools, log, registry);
   const isStart = config.command === 'start';
-  const address = await listenNear(config.traffic.listen, isStart && !config.listenGiven, gateway.listen);
+  const listen = await listenNear(config.traffic.listen, isStart && !config.listenGiven, gateway.listen);
   const admin = await listenNear(config.adminListen, isStart && !config.adminListenGiven, (host, port) =>
     startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) }),
   );
-  const baseURL = config.gatewayURL ?? `http://${urlHost(config.traffic.listen.host)}:${address.port}/v1`;
+  const baseURL = config.gatewayURL ?? `http://${urlHost(config.traffic.listen.host)}:${listen.port}/v1`;
   const controller = runController({
     store,
     pools,
@@ -60,8 +75,11 @@ export async function runStandalone(
     homeNamespace: config.homeNamespace,
     signal: work.signal,
   });
-  log.info({ baseURL, manifests: config.manifests, dataFolder: config.data }, 'Serving');
-  await started(store, baseURL, stop);
+  const { manifests, data: dataFolder } = config;
+  log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
+  log.info({ listen, baseURL, manifests, dataFolder }, 'Serving');
+  const moved = isStart && !config.listenGiven && listen.port !== config.traffic.listen.port;
+  await started({ store, baseURL, moved, signal: stop });
   await aborted(stop);
   await gateway.drain(config.traffic.drainSeconds * 1000);
   work.abort();
@@ -74,18 +92,19 @@ export async function runStandalone(
 
 /** Standalone mode on a folder made on the first run, with something that answers and a command to paste. */
 export async function runQuickStart(config: StartConfig): Promise<void> {
+  await refuseSecondStart(config.data);
   const quickStart = await prepareQuickStart({
     manifests: config.manifests,
     upstream: config.upstream,
     openAIKey: process.env['OPENAI_API_KEY'] || undefined,
   });
-  const { homeNamespace: namespace, manifests } = config;
+  const { manifests } = config;
   const { node, declareOpenAI } = quickStart;
   try {
-    await runStandalone(config, async (store, baseURL, signal) => {
+    await runStandalone(config, async ({ store, baseURL, moved, signal }) => {
       const soon = () => AbortSignal.any([signal, AbortSignal.timeout(quickStartWaitMs)]);
       const apiKey = await eventually(store, soon(), async () => {
-        const secret = await store.readSecret(namespace, quickStartKey.secretName, signal);
+        const secret = await store.readSecret(quickStartNamespace, quickStartKey.secretName, signal);
         return secret === undefined ? undefined : secretValue(secret, 'apiKey');
       });
       if (declareOpenAI !== undefined) {
@@ -95,9 +114,9 @@ export async function runQuickStart(config: StartConfig): Promise<void> {
       const model =
         node === undefined
           ? undefined
-          : await eventually(store, soon(), () => firstModel(store, namespace, node.name));
+          : (await eventually(store, soon(), () => firstModel(store, node.name)))?.model;
       const notices = [...quickStart.notices];
-      if (URL.parse(baseURL)?.port !== String(config.traffic.listen.port)) {
+      if (moved) {
         notices.unshift(
           `Port ${config.traffic.listen.port} is taken; another one is used. --listen HOST:PORT chooses it.`,
         );
@@ -108,6 +127,13 @@ export async function runQuickStart(config: StartConfig): Promise<void> {
   } finally {
     await quickStart.close();
   }
+}
+
+/** Before anything is written: the manifests of one that runs hold the port of its demo. Throws FolderLockError. */
+async function refuseSecondStart(data: string): Promise<void> {
+  await mkdir(data, { recursive: true, mode: 0o700 });
+  const unlock = lockFolder(data);
+  unlock();
 }
 
 /** What `find` gives, tried again at each change of the store; undefined when `signal` aborts first. */
@@ -127,14 +153,15 @@ async function eventually<T>(
   return undefined;
 }
 
-/** The first model of a node that a chat can be tried with, by name. */
-function firstModel(store: Store, namespace: string, name: string): string | undefined {
-  const enabled =
-    store.get('UpstreamNode', namespace, name)?.status?.models?.filter((model) => model.enabled) ?? [];
+/** The first model of a node that a chat can be tried with, by name; undefined while the node may still answer. */
+function firstModel(store: Store, name: string): { readonly model: string | undefined } | undefined {
+  const { models = [], phase } = store.get('UpstreamNode', quickStartNamespace, name)?.status ?? {};
+  const enabled = models.filter((model) => model.enabled);
   const chat = enabled.find(({ name: model }) =>
     /gpt-\d|chat|instruct|llama|qwen|mistral|gemma/i.test(model),
   );
-  return (chat ?? enabled[0])?.name;
+  const model = (chat ?? enabled[0])?.name;
+  return model === undefined && phase !== 'error' && phase !== 'offline' ? undefined : { model };
 }
 
 function urlHost(host: string): string {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isScalar, parseDocument } from 'yaml';
 import { sealApiKey } from '../resources/sealed-key.ts';
@@ -31,51 +31,60 @@ export async function prepareQuickStart(options: {
 }): Promise<QuickStart> {
   const { manifests, upstream, openAIKey } = options;
   const file = (name: string): string => join(manifests, name);
-  const first = !existsSync(manifests);
   await mkdir(manifests, { recursive: true });
+  const found = await readdir(manifests);
+  const first = found.length === 0;
   if (first) {
     await writeFile(file('api-key.yaml'), apiKeyManifest);
     await writeFile(file('provider.yaml.example'), providerExample);
   }
+  // A start that was ended early may have left the key alone.
+  const hasNodes = found.some((name) => /\.(?:ya?ml|json)$/.test(name) && name !== 'api-key.yaml');
   const notices: string[] = [];
-  const none = { declareOpenAI: undefined, notices, close: async () => {} };
+  const node = await declareNode();
+  // One that is declared must answer, even where another node comes first now.
+  const demo =
+    node?.kind === 'demo' || existsSync(file('demo.yaml'))
+      ? await startDeclaredDemo(file('demo.yaml'), notices)
+      : undefined;
+  return {
+    node,
+    declareOpenAI:
+      node?.kind === 'openai' && openAIKey !== undefined && !existsSync(file('openai.yaml'))
+        ? async (recipient) => {
+            await writeFile(file('openai.yaml'), await openAIManifest(openAIKey, recipient), { mode: 0o600 });
+          }
+        : undefined,
+    notices,
+    close: async () => demo?.close(),
+  };
 
-  if (upstream !== undefined) {
-    const path = file('upstream.yaml');
-    if (existsSync(path)) {
-      const declared = parseDocument(await readFile(path, 'utf8')).getIn(['spec', 'baseURL']);
-      if (declared !== upstream)
-        notices.push(`--upstream is not used: ${path} already declares ${declared}; edit it there.`);
-    } else {
-      await writeFile(path, serverManifest(upstream));
+  async function declareNode(): Promise<QuickStart['node']> {
+    if (upstream !== undefined) {
+      const path = file('upstream.yaml');
+      if (existsSync(path)) {
+        const declared = parseDocument(await readFile(path, 'utf8')).getIn(['spec', 'baseURL']);
+        if (declared !== upstream)
+          notices.push(`--upstream is not used: ${path} already declares ${declared}; edit it there.`);
+      } else {
+        await writeFile(path, serverManifest(upstream));
+      }
+      return { name: 'upstream', kind: 'server' };
     }
-    return { ...none, node: { name: 'upstream', kind: 'server' } };
+    if (openAIKey !== undefined && !existsSync(file('openai.yaml'))) {
+      if (!hasNodes) return { name: 'openai', kind: 'openai' };
+      notices.push(
+        `OPENAI_API_KEY is not used: ${manifests} has nodes already. To add OpenAI, follow provider.yaml.example there.`,
+      );
+    }
+    for (const [name, kind] of [
+      ['openai', 'openai'],
+      ['upstream', 'server'],
+    ] as const) {
+      if (existsSync(file(`${name}.yaml`))) return { name, kind };
+    }
+    return first || existsSync(file('demo.yaml')) ? { name: 'demo', kind: 'demo' } : undefined;
   }
-  if (openAIKey !== undefined && (first || existsSync(file('openai.yaml')))) {
-    const path = file('openai.yaml');
-    const declareOpenAI = async (recipient: string): Promise<void> => {
-      await writeFile(path, await openAIManifest(openAIKey, recipient), { mode: 0o600 });
-    };
-    return {
-      ...none,
-      declareOpenAI: existsSync(path) ? undefined : declareOpenAI,
-      node: { name: 'openai', kind: 'openai' },
-    };
-  }
-  if (openAIKey !== undefined) {
-    notices.push(
-      `OPENAI_API_KEY is not used: ${manifests} exists. To add OpenAI, follow provider.yaml.example there.`,
-    );
-  }
-  for (const [name, kind] of [
-    ['openai', 'openai'],
-    ['upstream', 'server'],
-  ] as const) {
-    if (existsSync(file(`${name}.yaml`))) return { ...none, node: { name, kind } };
-  }
-  if (!first && !existsSync(file('demo.yaml'))) return { ...none, node: undefined };
-  const demo = await startDeclaredDemo(file('demo.yaml'), notices);
-  return { node: { name: 'demo', kind: 'demo' }, declareOpenAI: undefined, notices, close: demo.close };
 }
 
 /** Starts the demo on the port that its manifest names; takes another and writes it there where that one is taken. */

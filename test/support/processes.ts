@@ -1,17 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { afterEach } from 'vitest';
-import { z } from 'zod';
 import { eventually } from './eventually.ts';
-import { type Guard, startGuard } from './guard.ts';
+import { type LogLine, startProgram } from './program.ts';
 
-const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const startMs = 30_000;
-const stopMs = 30_000;
-
-export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string };
 
 export interface RoleOptions {
   readonly kubeconfig: string;
@@ -46,25 +36,11 @@ export interface RoleProcess extends AsyncDisposable {
   signal(signal: NodeJS.Signals): void;
 }
 
-const running = new Set<RoleProcess>();
-let guard: Guard | undefined;
-
-// Without the log of the processes a failed test of processes says nothing.
-afterEach(({ task }) => {
-  if (task.result?.state !== 'fail') return;
-  for (const each of running) {
-    const tail = each.output().split('\n').slice(-25).join('\n');
-    console.log(`--- end of the log of ${each.role} ${each.pid} after "${task.name}" failed\n${tail}`);
-  }
-});
-
 /** Starts `model-gateway <role>` on free loopback ports and waits until its admin port answers; see `whenReady`. */
 export async function startRole(role: 'controller' | 'gateway', options: RoleOptions): Promise<RoleProcess> {
   const { kubeconfig, namespaces, homeNamespace = namespaces[0] ?? 'default', logLevel = 'info' } = options;
-  const child = spawn(
-    process.execPath,
-    [
-      mainFile,
+  const program = startProgram({
+    args: [
       role,
       ...['--kubeconfig', kubeconfig, '--home-namespace', homeNamespace, '--log-level', logLevel],
       ...namespaces.flatMap((namespace) => ['--namespace', namespace]),
@@ -72,29 +48,16 @@ export async function startRole(role: 'controller' | 'gateway', options: RoleOpt
       ...(role === 'gateway' ? ['--listen', '127.0.0.1:0'] : []),
       ...(options.flags ?? []),
     ],
-    {
-      // Nothing of the user's own settings may reach it.
-      env: { PATH: process.env['PATH'], POD_NAME: options.podName ?? `${role}-1` },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
-    },
-  );
-  const { pid } = child;
-  if (pid === undefined) throw new Error(`model-gateway ${role} could not be started`);
-  guard ??= startGuard();
-  guard.watch(pid);
-  const gone = once(child, 'exit').then(([code]) => {
-    guard?.forget(pid);
-    return code as number | null;
+    env: { POD_NAME: options.podName ?? `${role}-1` },
   });
-  const { output, log } = collect(child);
-  const listens = (message: string) => addressOf(log().find(({ msg }) => msg === message));
-
+  const { pid, output, log, listens, stop, signal } = program;
   const started: RoleProcess = {
     role,
     pid,
     output,
     log,
+    stop,
+    signal,
     get admin() {
       return `http://${listens('Serving probes and metrics') ?? 'not-listening.invalid'}`;
     },
@@ -111,61 +74,15 @@ export async function startRole(role: 'controller' | 'gateway', options: RoleOpt
       await eventually(
         `${role} is ready`,
         async () => {
-          alive();
+          program.alive();
           if (role === 'gateway' && listens('Serving') === undefined) return false;
           return (await started.probe('/readyz')).status === 200;
         },
         timeoutMs,
       );
     },
-    async stop(signal = 'SIGTERM') {
-      child.kill(signal);
-      const timer = setTimeout(() => child.kill('SIGKILL'), stopMs);
-      const code = await gone;
-      clearTimeout(timer);
-      running.delete(started);
-      return code;
-    },
-    signal: (signal) => void child.kill(signal),
-    [Symbol.asyncDispose]: async () => void (await started.stop('SIGKILL')),
+    [Symbol.asyncDispose]: program[Symbol.asyncDispose],
   };
-  const alive = (): void => {
-    if (child.exitCode === null && child.signalCode === null) return;
-    throw new Error(`${role} ${pid} ended (${child.exitCode ?? child.signalCode}):\n${output()}`);
-  };
-  running.add(started);
-  await eventually(
-    `${role} listens`,
-    () => {
-      alive();
-      return listens('Serving probes and metrics') !== undefined;
-    },
-    startMs,
-  );
+  await program.until(`${role} listens`, () => listens('Serving probes and metrics') !== undefined, startMs);
   return started;
-}
-
-const listenSchema = z.object({ listen: z.object({ host: z.string(), port: z.number() }) });
-
-function addressOf(line: LogLine | undefined): string | undefined {
-  const parsed = listenSchema.safeParse(line);
-  return parsed.success ? `${parsed.data.listen.host}:${parsed.data.listen.port}` : undefined;
-}
-
-function collect(child: ChildProcess): { output: () => string; log: () => readonly LogLine[] } {
-  const lines: string[] = [];
-  const records: LogLine[] = [];
-  for (const stream of [child.stdout, child.stderr]) {
-    if (stream === null) continue;
-    createInterface({ input: stream }).on('line', (line) => {
-      lines.push(line);
-      try {
-        const record = JSON.parse(line) as LogLine;
-        if (typeof record.msg === 'string') records.push(record);
-      } catch {
-        // Not of our log: a crash, or Node's own warnings.
-      }
-    });
-  }
-  return { output: () => lines.join('\n'), log: () => records };
 }
