@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { dateTime, mapOf, text } from './fields.ts';
 
 /** One observation about an object, in Kubernetes' standard shape. */
-export const conditionSchema = z.object({
+const conditionSchema = z.object({
   type: text(316, 1).meta({ description: 'What is observed.' }),
   status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Whether it is so.' }),
   reason: text(1_024, 1).meta({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { setOf } from './fields.ts';
 
 /** What `reasoning_effort` may say in chat-completions, from least to most. */
-export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
 /**
  * What a node's or a model's chat-completions takes (`spec.dialect`, `spec.models[].dialect`). Nothing has a default:
@@ -58,6 +58,3 @@ export const dialectSchema = z.object({
     .meta({ description: 'Whether the node has a tokenize endpoint, for exact token counts.' })
     .optional(),
 });
-
-/** What a node's or a model's chat-completions takes. */
-export type Dialect = z.output<typeof dialectSchema>;

@@ -36,9 +36,6 @@ export const objectMetaSchema = z.object({
 /** An object's metadata. Times are RFC 3339. */
 export type ObjectMeta = z.output<typeof objectMetaSchema>;
 
-/** A reference from an object to the one that owns it. */
-export type OwnerReference = z.output<typeof ownerReferenceSchema>;
-
 /** Members of `metadata` that a manifest may carry and that we have no use for. */
 export const ignoredMetaFields: readonly string[] = [
   'deletionGracePeriodSeconds',

@@ -124,7 +124,7 @@ const tlsSchema = z.object({
 /** Longest sealed credential in characters: the longest key, sealed to a handful of recipients, takes a third of it. */
 export const maxSealedLength = 32_768;
 
-export const upstreamNodeSpecSchema = withRules(
+const upstreamNodeSpecSchema = withRules(
   z.object({
     displayName: line(253)
       .meta({ description: 'Free-form name for people; absent means the name of the resource.' })
@@ -218,7 +218,7 @@ const statusModelSchema = z.object({
 
 const count = () => whole(0, 1_000_000);
 
-export const upstreamNodeStatusSchema = z.object({
+const upstreamNodeStatusSchema = z.object({
   observedGeneration: observedGeneration().optional(),
   phase: z
     .enum(['idle', 'ready', 'error', 'offline'])
