@@ -43,7 +43,7 @@ export class NodeLife {
   }
 
   /** Plans once. With an answer, as if the contact that was planned last had ended with it. */
-  plan(answer?: Answer): NodePlan {
+  plan(answer?: Answer, answeredWith?: string): NodePlan {
     const entry: NodeEntry = {
       id: `home/${this.node.metadata.name}`,
       resource: this.node,
@@ -59,7 +59,7 @@ export class NodeLife {
             kind: this.last?.contact?.kind ?? 'check',
             answer,
             atMs: this.nowMs,
-            connectionKey: before.connectionKey,
+            connectionKey: answeredWith ?? before.connectionKey,
             syncRequest: before.syncRequest,
           };
     const made = plan(gather(entry, this.#memory, contact, this.nowMs));

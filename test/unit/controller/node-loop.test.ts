@@ -1,4 +1,10 @@
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
+import { systemClock } from '../../../src/controller/clock.ts';
+import { createControllerMetrics } from '../../../src/controller/metrics.ts';
+import { Queue } from '../../../src/controller/queue.ts';
+import { nodeReconcile } from '../../../src/controller/upstream-node/reconcile.ts';
 import { conditionsText, endings, settle, start, until, upstream } from './harness.ts';
 import { memoryStore } from './memory-store.ts';
 import { nodeOf, secretOf } from './resources.ts';
@@ -44,19 +50,40 @@ test('a new node is synced and ready, with its credential, in two writes', async
 });
 
 test('a watch that lags causes no second sync', async () => {
-  const server = await upstream(ends);
   const memory = memoryStore();
-  memory.apply(nodeOf('n', { baseURL: server.url }));
+  memory.apply(nodeOf('n'));
   const release = memory.lag();
-  start(ends, memory);
-  await until(() => statusWrites(memory, 'n') === 2, 'the status of the sync');
-  memory.store.recordEvent = () => {};
-  await settle();
-  expect(server.requestsTo('/models')).toHaveLength(1);
+  const registry = new Registry();
+  const metrics = createControllerMetrics(registry, systemClock.now);
+  const queue = new Queue(systemClock, metrics.controller('n', () => []).queue);
+  ends.add(async () => queue.close());
+  let asked = 0;
+  const log = pino({ level: 'silent' });
+  const { signal } = new AbortController();
+  const reconcile = nodeReconcile({
+    store: memory.store,
+    ask: async () => {
+      asked += 1;
+      return { kind: 'models', names: ['m'], truncated: false };
+    },
+    metrics,
+    clock: systemClock,
+    log,
+    queue,
+    release: () => {},
+    concurrency: 1,
+    signal,
+  });
+  await reconcile('home/n', { signal, log });
+  expect(await queue.take()).toBe('home/n');
+  await reconcile('home/n', { signal, log });
+  expect([asked, statusWrites(memory, 'n')]).toEqual([1, 2]);
+  expect(memory.store.get('UpstreamNode', 'home', 'n')?.status).toBeUndefined();
+  await reconcile('home/n', { signal, log });
   release();
-  await settle();
-  expect(server.requestsTo('/models')).toHaveLength(1);
-  expect(statusWrites(memory, 'n')).toBe(2);
+  expect(memory.store.get('UpstreamNode', 'home', 'n')?.status?.phase).toBe('ready');
+  await reconcile('home/n', { signal, log });
+  expect([asked, statusWrites(memory, 'n')]).toEqual([1, 2]);
 });
 
 test('a restart contacts nobody and writes nothing; annotation, address and credential cause a sync each', async () => {

@@ -209,6 +209,13 @@ test.each([
   expect(life.plan().contact).toBeUndefined();
 });
 
+test('an answer that comes from the connection as it was before says nothing', () => {
+  const life = new NodeLife();
+  life.plan();
+  life.plan(status(401), 'another connection');
+  expect([life.phase, life.last?.contact?.kind]).toEqual(['idle', 'sync']);
+});
+
 test('a change of a credential or address is recognised after a restart', () => {
   const life = new NodeLife();
   life.plan();
