@@ -109,15 +109,21 @@ export class Manifests {
     old: readonly Piece[],
     breathe: Breathe,
   ): Promise<{ all: Piece[]; fresh: Piece[] } | undefined> {
-    const report = new FileReport(this.#log, file);
     try {
-      if (!needsParserToSplit(text)) return await this.#readDocuments(file, text, old, report, breathe);
+      const report = new FileReport(this.#log, file);
+      const read = await this.#readDocuments(file, text, old, report, breathe);
+      if (read !== undefined) {
+        report.tell();
+        return read;
+      }
+      const wholeReport = new FileReport(this.#log, file);
       const all = parseManifests(text).map(({ line, objects }, index) => ({
         // Equal to that of no document: the whole file is read again when anything in it changed.
         digest: '',
-        declarations: this.#declare(file, { line, number: index + 1 }, objects, report),
+        declarations: this.#declare(file, { line, number: index + 1 }, objects, wholeReport),
         reading: this.#reading,
       }));
+      wholeReport.tell();
       return { all, fresh: all };
     } catch (error) {
       if (!(error instanceof NotYamlError)) throw error;
@@ -128,24 +134,24 @@ export class Manifests {
         'A manifest file is not YAML',
       );
       return undefined;
-    } finally {
-      report.end();
     }
   }
 
+  /** @returns undefined for a file that only the YAML parser can cut */
   async #readDocuments(
     file: string,
     whole: string,
     old: readonly Piece[],
     report: FileReport,
     breathe: Breathe,
-  ): Promise<{ all: Piece[]; fresh: Piece[] }> {
+  ): Promise<{ all: Piece[]; fresh: Piece[] } | undefined> {
     const unchanged = new UnchangedPieces(old);
     const all: Piece[] = [];
     const fresh: Piece[] = [];
     const places: { line: number; number: number }[] = [];
     for (const document of splitDocuments(whole)) {
       if (all.length % 16 === 0) await breathe();
+      if (needsParserToSplit(document.text)) return undefined;
       const place = { line: document.line, number: all.length + 1 };
       const digest = hash('sha1', document.text, 'base64');
       let piece = await unchanged.find(digest, breathe);
@@ -235,11 +241,12 @@ export class Manifests {
   }
 }
 
-/** What one reading of a file has to say. */
+/** What a reading of a file has to say, once it is certain that the reading counts. */
 class FileReport {
   readonly #log: Log;
   readonly #file: string;
   readonly #foreign = new Set<string>();
+  readonly #problems: object[] = [];
 
   constructor(log: Log, file: string) {
     this.#log = log;
@@ -252,23 +259,21 @@ class FileReport {
 
   problem(document: number, id: string | undefined, problem: PlacedProblem): void {
     const { line, path, value, reason, remedy } = problem;
-    this.#log.error(
-      {
-        file: this.#file,
-        document,
-        line,
-        ...(id === undefined ? {} : { object: id }),
-        field: path,
-        // Named `found` because the log hides every field called `value`.
-        ...(value === undefined ? {} : { found: value }),
-        reason,
-        remedy,
-      },
-      'A manifest is not valid',
-    );
+    this.#problems.push({
+      file: this.#file,
+      document,
+      line,
+      ...(id === undefined ? {} : { object: id }),
+      field: path,
+      // Named `found` because the log hides every field called `value`.
+      ...(value === undefined ? {} : { found: value }),
+      reason,
+      remedy,
+    });
   }
 
-  end(): void {
+  tell(): void {
+    for (const problem of this.#problems) this.#log.error(problem, 'A manifest is not valid');
     if (this.#foreign.size === 0) return;
     this.#log.info(
       { file: this.#file, kinds: [...this.#foreign] },

@@ -39,6 +39,11 @@ export class NotYamlError extends Error {
 /** Largest document in characters; the API server's own limit for an object is lower. */
 const maxDocumentLength = 4 * 1024 * 1024;
 const maxProblemsOfYaml = 1;
+// The parser's own pretty messages quote the text.
+const yamlOptions = { stringKeys: true, prettyErrors: false } as const;
+const tooDeep = 'it is nested too deeply';
+// The parser takes seconds for a megabyte of these, and requests wait meanwhile.
+const endlessNesting = /(?:[[{]\s*){200}/;
 
 /** `Kind/namespace/name`. */
 export function resourceId(resource: Resource): string {
@@ -51,29 +56,27 @@ export function resourceId(resource: Resource): string {
  * @throws NotYamlError when the text is not YAML; the message quotes nothing of it
  */
 export function parseManifest(document: DocumentText): Declared[] {
-  if (document.text.length > maxDocumentLength) {
-    throw new NotYamlError(
-      `the document is longer than ${maxDocumentLength} characters; split it`,
-      document.line,
-    );
-  }
+  mustBeShort(document.text, document.line);
   const value = readPlainYaml(document.text);
   if (value !== undefined && value['kind'] !== 'List') {
     const declared = declare(value);
     // Problems need the places of their fields, which only the full parser knows.
     if ('resource' in declared || 'foreign' in declared) return [declared];
   }
+  if (endlessNesting.test(document.text)) throw new NotYamlError(tooDeep, document.line);
   const lines = new LineCounter();
   const parsed = guarded(document.line, () =>
-    parseDocument(document.text, { lineCounter: lines, stringKeys: true }),
+    parseDocument(document.text, { ...yamlOptions, lineCounter: lines }),
   );
   return objectsOf(parsed, (offset) => document.line + lines.linePos(offset).line - 1);
 }
 
 /** Reads a whole file that `splitDocuments` cannot cut. @throws NotYamlError */
 export function parseManifests(text: string): { readonly line: number; readonly objects: Declared[] }[] {
+  mustBeShort(text, 1);
+  if (endlessNesting.test(text)) throw new NotYamlError(tooDeep, 1);
   const lines = new LineCounter();
-  const documents = guarded(1, () => parseAllDocuments(text, { lineCounter: lines, stringKeys: true }));
+  const documents = guarded(1, () => parseAllDocuments(text, { ...yamlOptions, lineCounter: lines }));
   if (!Array.isArray(documents)) return [];
   const lineOf = (offset: number) => lines.linePos(offset).line;
   return documents.map((parsed) => ({
@@ -82,12 +85,17 @@ export function parseManifests(text: string): { readonly line: number; readonly 
   }));
 }
 
+function mustBeShort(text: string, line: number): void {
+  if (text.length <= maxDocumentLength) return;
+  throw new NotYamlError(`the document is longer than ${maxDocumentLength} characters; split it`, line);
+}
+
 /** The parser recurses, so a document of brackets alone can exhaust the stack. */
 function guarded<T>(line: number, parse: () => T): T {
   try {
     return parse();
   } catch {
-    throw new NotYamlError('it cannot be parsed; it may be nested too deeply', line);
+    throw new NotYamlError(tooDeep, line);
   }
 }
 

@@ -22,7 +22,7 @@ export function* splitDocuments(text: string): Generator<DocumentText> {
   }
 }
 
-/** Whether a file may hold directives or `...` lines: only the YAML parser can cut such a file. */
+/** Whether a piece may hold directives or a `...` line: only the YAML parser can cut the file of such a one. */
 export function needsParserToSplit(text: string): boolean {
   return ['%', '...'].some((mark) => text.startsWith(mark) || text.includes(`\n${mark}`));
 }

@@ -98,7 +98,7 @@ describe('reading', () => {
     ['an open bracket', 'a: [', 2],
     ['a tab', 'a: 1\n\tb: 2', 2],
     ['a field twice', 'a: 1\na: 2', 2],
-    ['brackets without end', '['.repeat(100_000), 1],
+    ['brackets without end', '['.repeat(1_000_000), 1],
   ])('a file that is not YAML (%s) keeps its last good version whole', async (_, broken, line) => {
     use({ 'a.yaml': nodeYaml('a'), 'b.yaml': nodeYaml('b') });
     const log: Record<string, unknown>[] = [];
@@ -130,6 +130,14 @@ describe('reading', () => {
     await until(() => store.get('UpstreamNode', 'default', 'b')?.spec.weight === 7, 'the valid one applies');
     expect(store.get('UpstreamNode', 'default', 'a')?.spec.weight).toBe(50);
     expect(store.key(hashOf(1))).toBeDefined();
+  });
+
+  test('a file with directives or end marks is read as a whole', async () => {
+    use({ 'a.yaml': `%YAML 1.2\n---\n${nodeYaml('a')}...\n---\n${nodeYaml('bad', 'priority: 101')}` });
+    const log: Record<string, unknown>[] = [];
+    const { store } = await folders.open(log);
+    expect(store.get('UpstreamNode', 'default', 'a')).toBeDefined();
+    expect(problems(log)).toMatchObject([{ document: 2, line: 22, field: 'spec.priority' }]);
   });
 
   test('of a name declared twice the first by path and document is in force', async () => {
