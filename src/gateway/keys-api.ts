@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { ApiKey } from '../resources/api-key.ts';
+import { line, modelName, setOf } from '../resources/fields.ts';
+import { issueProblem } from '../resources/issues.ts';
 import { generateKeyText, hashKeyText, keyHint } from '../resources/key-text.ts';
 import { type KeyEntry, type Store, StoreError } from '../store/store.ts';
 import { GatewayError } from './errors.ts';
@@ -47,30 +49,16 @@ export const createdByLabel = 'modelgateway.dev/created-by';
 /** 9999-12-31T23:59:59Z: later times have no RFC 3339 form, and would be a mistake (milliseconds for seconds). */
 const latestTime = 253_402_300_799;
 
+// The fields' own bounds: what they let through, the store must take.
 const newKeySchema = z.strictObject({
-  name: z
-    .string('must be a string')
-    .min(1, 'must not be empty')
-    .max(253, 'must have at most 253 characters')
-    .regex(/^\P{Cc}*$/u, 'must be one line without control characters')
-    .nullish(),
-  models: z
-    .array(
-      z
-        .string('must be a string')
-        .min(1, 'must not be empty')
-        .max(253, 'must have at most 253 characters')
-        .regex(/^\P{Cc}*$/u, 'must be without control characters')
-        .refine((name) => name !== '*', 'must not be *; leave models out to allow all'),
-      'must be an array of model names',
-    )
-    .min(1, 'must not be empty; leave it out to allow all models')
-    .max(1000, 'must have at most 1000 entries')
-    .refine((names) => new Set(names).size === names.length, 'must not name a model twice')
-    .nullish(),
+  name: line(253).nullish(),
+  models: setOf(modelName(), 1_000, 1).nullish(),
   expires_at: z
-    .int('must be a whole number of seconds since 1970')
-    .max(latestTime, 'must be in seconds since 1970, not milliseconds')
+    .int()
+    .refine((seconds) => seconds <= latestTime, {
+      message: 'must be in seconds since 1970, not milliseconds',
+      params: { remedy: 'divide it by 1000' },
+    })
     .nullish(),
 });
 
@@ -153,11 +141,11 @@ function readNewKey(body: unknown, nowMs: number): z.output<typeof newKeySchema>
         },
       );
     }
-    const path = (issue?.path ?? [])
-      .map((part) => (typeof part === 'number' ? `[${part}]` : String(part)))
-      .join('');
-    const reason = path === '' ? 'The body must be a JSON object' : `${path} ${issue?.message}`;
-    throw new GatewayError('invalid_value', `${reason}.`, { param: path === '' ? null : path });
+    const problem = issue === undefined ? undefined : issueProblem(issue, body);
+    if (problem === undefined || problem.path === '')
+      throw new GatewayError('invalid_value', 'The body must be a JSON object.', { param: null });
+    const { path, reason, remedy } = problem;
+    throw new GatewayError('invalid_value', `${path} ${reason}; ${remedy}.`, { param: path });
   }
   const { expires_at } = parsed.data;
   if (expires_at != null && expires_at * 1000 <= nowMs) {

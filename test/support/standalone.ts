@@ -7,7 +7,7 @@ import { type Caller, callerOf } from './caller.ts';
 import { type LogLine, type Program, startProgram } from './program.ts';
 
 /** A folder of manifests and one for data, below a folder of their own. */
-export interface Folders {
+export interface Folders extends AsyncDisposable {
   readonly root: string;
   readonly manifests: string;
   readonly data: string;
@@ -51,6 +51,7 @@ export async function newFolders(manifests: Readonly<Record<string, string>> = {
       await rename(join(root, 'next'), join(folder, file));
     },
     remove: (file) => rm(join(folder, file)),
+    [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
   };
   await mkdir(folder);
   for (const [file, text] of Object.entries(manifests)) await folders.write(file, text);
@@ -83,7 +84,7 @@ export async function startStandalone(options: StandaloneOptions = {}): Promise<
       program.log().filter(({ level }) => level === 'warn' || level === 'error' || level === 'fatal'),
     async [Symbol.asyncDispose]() {
       await program.stop('SIGKILL');
-      if (options.folders === undefined) await rm(folders.root, { recursive: true, force: true });
+      if (options.folders === undefined) await folders[Symbol.asyncDispose]();
     },
   };
 }
