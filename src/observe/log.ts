@@ -21,7 +21,7 @@ const secretFields: ReadonlySet<string> = new Set([
   'stringData',
   'token',
 ]);
-const deepestRedaction = 3;
+const deepestRedaction = 4;
 
 /**
  * The process's log: one line per record on `destination` (default stdout), JSON for machines or text for people.
@@ -50,17 +50,14 @@ export function createLog(options: {
   );
 }
 
-/** The same fields with credentials left out; the object itself where there are none, which is nearly always. */
+/** The same fields or list with credentials left out; the object itself where there are none, which is nearly always. */
 function redacted(fields: Record<string, unknown>, depth: number): Record<string, unknown> {
   let copy: Record<string, unknown> | undefined;
   for (const [name, value] of Object.entries(fields)) {
-    const safe = secretFields.has(name)
-      ? '[redacted]'
-      : isPlain(value) && depth > 0
-        ? redacted(value, depth - 1)
-        : value;
+    const inner = isPlain(value) && depth > 0 ? redacted(value, depth - 1) : value;
+    const safe = secretFields.has(name) ? '[redacted]' : inner;
     if (safe === value) continue;
-    copy ??= { ...fields };
+    copy ??= Array.isArray(fields) ? Object.assign([], fields) : { ...fields };
     copy[name] = safe;
   }
   return copy ?? fields;

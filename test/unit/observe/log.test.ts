@@ -25,7 +25,7 @@ test('text is for people', () => {
   expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d warn {2}Bad manifest file="a b.yaml" line=3\n$/);
 });
 
-test('what may be a credential is left out, three objects deep; the objects themselves stay as they were', () => {
+test('what may be a credential is left out, in nested objects and lists; the objects themselves stay as they were', () => {
   const { log, lines } = logTo('json');
   const fields = {
     headers: { authorization: 'Bearer planted', accept: 'x' },
