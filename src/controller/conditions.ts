@@ -37,7 +37,7 @@ export function conditionList(
       : [...observations, { ...ready, type: progress, status: 'True' as const }];
   return wanted.map(({ type, status, reason, message }) => {
     const old = before?.find((condition) => condition.type === type);
-    return {
+    return shared({
       type,
       status,
       reason,
@@ -46,8 +46,22 @@ export function conditionList(
       lastTransitionTime:
         old !== undefined && old.status === status ? old.lastTransitionTime : timeText(nowMs),
       observedGeneration: generation,
-    };
+    });
   });
+}
+
+const mostShared = 1_000;
+const sharing = new Map<string, Condition>();
+
+/** One object for all conditions that say the same: 100,000 keys accepted in one second are 100 MB less that way. */
+function shared(condition: Condition): Condition {
+  const { type, status, reason, message, lastTransitionTime, observedGeneration } = condition;
+  const id = [type, status, reason, lastTransitionTime, observedGeneration, message].join('\n');
+  const known = sharing.get(id);
+  if (known !== undefined) return known;
+  if (sharing.size >= mostShared) sharing.clear();
+  sharing.set(id, Object.freeze(condition));
+  return condition;
 }
 
 /** The condition of one type. */
