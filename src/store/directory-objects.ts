@@ -249,7 +249,8 @@ export class DirectoryObjects {
 
   #reportRepeats(id: string, first: Declaration, others: readonly Declaration[]): void {
     const { log } = this.#parts;
-    if (this.#made.has(id)) {
+    const isStored = id.startsWith('Secret/') && this.#parts.secrets.isStored(...nameOf(id));
+    if (this.#made.has(id) || isStored) {
       const { file, document, line } = first;
       log.error(
         {
@@ -257,7 +258,7 @@ export class DirectoryObjects {
           document,
           line,
           object: id,
-          reason: 'was made through the keys API, which stays in force',
+          reason: 'exists in the data folder already, and that one stays in force',
           remedy: 'give the declared one another name',
         },
         'A manifest declares what exists already',
@@ -352,6 +353,11 @@ function keyPath(namespace: string, name: string): string {
 
 function idOf(kind: Kind, namespace: string, name: string): string {
   return `${kind}/${namespace}/${name}`;
+}
+
+function nameOf(id: string): [namespace: string, name: string] {
+  const [, namespace = '', name = ''] = id.split('/');
+  return [namespace, name];
 }
 
 function isKind(kind: string): kind is Kind {

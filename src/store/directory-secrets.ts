@@ -25,7 +25,7 @@ export class DirectorySecrets {
   /** Ids of stored Secrets by the uid of each owner. */
   readonly #owned = new Map<string, Set<string>>();
   readonly #wanted = new Set<string>();
-  readonly #replacing = new Set<string>();
+  readonly #writing = new Set<string>();
   readonly #reading = new Set<Promise<void>>();
 
   private constructor(folder: DataFolder, content: () => Content, log: Log, salt: Uint8Array) {
@@ -78,10 +78,6 @@ export class DirectorySecrets {
     if (!this.#stored.has(id)) this.#feed(namespace, name);
   }
 
-  isDeclared(namespace: string, name: string): boolean {
-    return this.#declared.has(`${namespace}/${name}`);
-  }
-
   isStored(namespace: string, name: string): boolean {
     return this.#stored.has(`${namespace}/${name}`);
   }
@@ -108,11 +104,14 @@ export class DirectorySecrets {
     });
     // Reserved before it is written: of two writers only one may get the name.
     this.#note(created);
+    this.#writing.add(id);
     try {
       await this.#folder.write(pathOf(namespace, name), textOf(created));
     } catch (error) {
       this.#unnote(id);
       throw unavailable(error);
+    } finally {
+      this.#writing.delete(id);
     }
     this.#content().setSecret(created);
     return created;
@@ -125,8 +124,8 @@ export class DirectorySecrets {
     if (!this.#stored.has(id) && this.#declared.has(id)) {
       throw new StoreError('Declared', `The Secret ${id} is declared by a manifest; change it there.`);
     }
-    if (this.#replacing.has(id)) throw new StoreError('Conflict', `The Secret ${id} is being changed.`);
-    this.#replacing.add(id);
+    if (this.#writing.has(id)) throw new StoreError('Conflict', `The Secret ${id} is being changed.`);
+    this.#writing.add(id);
     try {
       const current = secretFrom(await this.#folder.read(pathOf(namespace, name)));
       if (current === undefined) throw new StoreError('NotFound', `There is no Secret ${id}.`);
@@ -150,7 +149,7 @@ export class DirectorySecrets {
     } catch (error) {
       throw error instanceof StoreError ? error : unavailable(error);
     } finally {
-      this.#replacing.delete(id);
+      this.#writing.delete(id);
     }
   }
 
@@ -179,13 +178,10 @@ export class DirectorySecrets {
     const files = new Set(await this.#folder.list('secrets'));
     for (const id of [...this.#stored.keys()]) {
       const [namespace = '', name = ''] = id.split('/');
-      if (
-        files.has(pathOf(namespace, name)) ||
-        (await this.#folder.read(pathOf(namespace, name))) !== undefined
-      )
-        continue;
-      // Read once more, because one that is being created is reserved before its file is there.
-      if (!this.#replacing.has(id)) this.#forget(namespace, name);
+      const path = pathOf(namespace, name);
+      // One that is being created is known before its file is there, and may have come since the files were listed.
+      if (files.has(path) || this.#writing.has(id) || (await this.#folder.read(path)) !== undefined) continue;
+      if (!this.#writing.has(id)) this.#forget(namespace, name);
     }
     for (const path of files) {
       const [, namespace = '', name = ''] = path.split('/');

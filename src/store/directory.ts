@@ -82,7 +82,8 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
       randomBytes,
     });
     const reader = new FolderReader(manifestsPath, now);
-    const look = () => lookAt({ reader, manifests, objects, log, folder: manifestsPath });
+    const touched = new Set<string>();
+    const look = () => lookAt({ reader, manifests, objects, touched, log, folder: manifestsPath });
 
     secrets.want(homeNamespace, sealingSecretName, true);
     await objects.load();
@@ -121,18 +122,23 @@ async function lookAt(parts: {
   reader: FolderReader;
   manifests: Manifests;
   objects: DirectoryObjects;
+  /** Objects that changed and were not applied yet. */
+  touched: Set<string>;
   log: Log;
   folder: string;
 }): Promise<void> {
-  const { reader, manifests, objects, log, folder } = parts;
+  const { reader, manifests, objects, touched, log, folder } = parts;
   const breathe = breather();
-  const touched = new Set<string>();
   try {
     for await (const news of reader.news()) {
       if ('problem' in news) {
         manifests.noteUnsound();
         log.error(
-          { file: news.file, reason: news.problem, remedy: 'until then what it held last stays in force' },
+          {
+            file: news.file,
+            reason: news.problem,
+            remedy: 'make it readable; until then what it held last stays in force',
+          },
           'A manifest file cannot be read',
         );
         continue;
@@ -148,7 +154,13 @@ async function lookAt(parts: {
       'The folder of manifests cannot be read; what it held last stays in force',
     );
   }
-  await objects.apply(touched, breathe);
+  try {
+    await objects.apply(touched, breathe);
+    touched.clear();
+  } catch (error) {
+    // The watch must not end with it; the objects are tried again with the next change.
+    log.error({ err: error }, 'The changes of the manifests could not be applied');
+  }
 }
 
 const turnMs = 5;

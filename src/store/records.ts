@@ -96,9 +96,11 @@ export class Records {
     if (this.#shard(id).delete(id)) this.#note(id);
   }
 
-  /** Settles when every change made so far is on disk. @throws the error of the file system */
+  /** Settles when every change made so far is on disk, whatever is changed meanwhile. @throws the file system's error */
   async saved(): Promise<void> {
-    while (this.#changed.size > 0 || this.#writing !== undefined) await this.#write();
+    // A writing that has begun may be past the change; one that begins after it is not.
+    if (this.#writing !== undefined) await this.#writing.catch(() => {});
+    if (this.#writing !== undefined || this.#changed.size > 0) await this.#write();
   }
 
   /** Writes what is left; later changes are not written any more. */

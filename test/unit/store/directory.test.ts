@@ -416,6 +416,32 @@ describe('what survives a restart', () => {
     expect(statSync(folders.data).mode & 0o777).toBe(0o700);
   });
 
+  test('what was made here stays in force over a manifest that declares it later, which is told', async () => {
+    use({});
+    const log: Record<string, unknown>[] = [];
+    const { store } = await folders.open(log);
+    const created = await store.createKey(newKey('k'), signal);
+    await store.createSecret(makeSecret('s', { apiKey: 'one' }), signal);
+    folders.write(
+      'a.yaml',
+      `${keyYaml('k', hashOf(2))}---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n`,
+    );
+    await until(() => problems(log).length === 2, 'told');
+    expect(store.key(hashOf(1))?.resource).toBe(created);
+    expect((await store.readSecret('default', 's', signal))?.data).toHaveProperty('apiKey');
+    await store.deleteKey(created, signal);
+    expect(store.key(hashOf(2))?.resource.metadata.name).toBe('k');
+  });
+
+  test('many Secrets made at once are all there', async () => {
+    use({});
+    const { store } = await folders.open();
+    const names = Array.from({ length: 60 }, (_, i) => `s-${i}`);
+    await Promise.all(names.map((name) => store.createSecret(makeSecret(name, { apiKey: name }), signal)));
+    await wait(150);
+    for (const name of names) expect(await store.readSecret('default', name, signal), name).toBeDefined();
+  });
+
   test('damaged files are told of and cost only what they held', async () => {
     use({ 'a.yaml': keyYaml('k', hashOf(1)) });
     const first = await folders.open();
