@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { QueueObserver } from './queue.ts';
 
 /** How a reconcile ended, in controller-runtime's words. */
-export type ReconcileResult = 'success' | 'error' | 'requeue_after';
+type ReconcileResult = 'success' | 'error' | 'requeue_after';
 
 /** What one controller reports. Times in seconds. */
 export interface ControllerObserver {

@@ -20,7 +20,7 @@ export interface Backoff {
 }
 
 /** One second doubling to five minutes (operator-conventions §8). */
-export const defaultBackoff: Backoff = { firstMs: 1_000, longestMs: 300_000 };
+const defaultBackoff: Backoff = { firstMs: 1_000, longestMs: 300_000 };
 
 /**
  * A queue of keys after client-go's: a key waits once however often it is added, is never worked on twice at a time, and

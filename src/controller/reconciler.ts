@@ -6,13 +6,13 @@ import type { Queue } from './queue.ts';
 import { TerminalError } from './terminal-error.ts';
 
 /** What one reconcile works with. `signal` aborts at shutdown and after the time that a reconcile may take. */
-export interface ReconcileContext {
+interface ReconcileContext {
   readonly signal: AbortSignal;
   readonly log: Log;
 }
 
 /** When to look again although nothing changed. */
-export interface ReconcileOutcome {
+interface ReconcileOutcome {
   readonly requeueAfterMs?: number;
 }
 

@@ -2,7 +2,7 @@ import { type Secret, secretValue } from '../../resources/secret.ts';
 import type { Key } from './key.ts';
 
 /** Which `spec.rotation.revision` the key in a Secret was issued for: tells a rotation that a crash cut in two. */
-export const revisionAnnotation = 'modelgateway.dev/key-revision';
+const revisionAnnotation = 'modelgateway.dev/key-revision';
 const managedBy = { 'app.kubernetes.io/managed-by': 'model-gateway' };
 
 /** What the Secret of a key must hold. */

@@ -1,14 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { UpstreamNodeStatus } from '../../resources/upstream-node.ts';
-import { conditionList, conditionOf, type Observation } from '../conditions.ts';
+import { conditionList, type Observation } from '../conditions.ts';
 import { timeOf, timeText } from '../time.ts';
-import { connectionChanged, type DueContact, dueContact, type LocalSync, localSync, nextDue } from './due.ts';
+import { type DueContact, dueContact, nextDue } from './due.ts';
 import { type NodeEvent, nodeEvents } from './events.ts';
+import { type Finding, finding } from './finding.ts';
 import type { Gathered } from './gather.ts';
 import type { NodeMemory } from './memory.ts';
 import { type Listing, type MergedModels, mergeModels } from './models.ts';
-import { isUnwatched, phaseOf, readinessOf } from './readiness.ts';
-import { type Health, healthOfSync, judgeHealth, judgeSync, type SyncVerdict } from './verdict.ts';
+import { phaseOf, readinessOf } from './readiness.ts';
+import { syncStatus } from './sync-status.ts';
+import type { Health, SyncVerdict } from './verdict.ts';
 
 /** What to do about a node. */
 export interface NodePlan {
@@ -57,31 +59,6 @@ export function plan(gathered: Gathered): NodePlan {
     nextDueMs: contact === undefined ? nextDue(after) : undefined,
     memory: remembered,
   };
-}
-
-/** What is new: the answer of a contact, or a sync that the manual list settles. */
-interface Finding {
-  readonly health: Health | undefined;
-  readonly sync: SyncVerdict | undefined;
-  readonly local: LocalSync;
-  /** The connection changed, and nothing new is known of the changed one. */
-  readonly changed: boolean;
-}
-
-function finding(gathered: Gathered): Finding {
-  const { contact, node, credentials } = gathered;
-  const isResolved = credentials.state === 'Resolved';
-  if (contact === undefined) {
-    const local = isResolved ? localSync(gathered) : undefined;
-    const changed = connectionChanged(gathered) && !isUnwatched(node);
-    return { health: undefined, sync: undefined, local, changed };
-  }
-  const { answer } = contact;
-  const sync = contact.kind === 'sync' ? judgeSync(answer) : undefined;
-  const health = sync === undefined ? judgeHealth(answer) : healthOfSync(answer, sync);
-  // A check that ended says nothing of the models, so a sync that waits because of the change still waits.
-  const changed = sync === undefined && node.spec.sync.discovery === 'Always' && connectionChanged(gathered);
-  return { health, sync, local: undefined, changed };
 }
 
 /**
@@ -186,110 +163,6 @@ function checkTimeOf(
   // A node that only ever answered 429 was not checked yet.
   if (health.state === 'Unchanged' && before.lastHealthCheckTime === undefined) return undefined;
   return timeText(atMs);
-}
-
-type SyncFields = Pick<
-  UpstreamNodeStatus,
-  'lastSyncTime' | 'lastSyncError' | 'syncedWith' | 'lastHandledSyncRequest'
->;
-
-interface SyncStatus {
-  readonly fields: SyncFields;
-  readonly observation: Observation;
-  readonly listless: boolean;
-}
-
-const synced = { type: 'ModelsSynced', status: 'True' } as const;
-const manualApplied: Observation = {
-  ...synced,
-  reason: 'ManualModelsApplied',
-  message: 'The model list is the manual one.',
-};
-const listlessMessage =
-  'GET {baseURL}/models answered 404: the node has no listing. Set spec.manualModels to the models that it serves.';
-
-function syncStatus(gathered: Gathered, { sync, local }: Finding): SyncStatus {
-  const { node, contact, credentialVersion, syncRequest, nowMs } = gathered;
-  const before = node.status ?? {};
-  const syncedWith = {
-    baseURL: node.spec.baseURL,
-    ...(credentialVersion === '' ? {} : { secretResourceVersion: credentialVersion }),
-  };
-  const hasManual = (node.spec.manualModels ?? []).length > 0;
-  if (sync !== undefined && contact !== undefined) {
-    const failure = failureOf(sync, hasManual);
-    const handled = contact.syncRequest;
-    return {
-      fields: {
-        lastSyncTime: timeText(contact.atMs),
-        ...(failure === undefined ? {} : { lastSyncError: failure.message }),
-        syncedWith,
-        ...(handled === undefined ? {} : { lastHandledSyncRequest: handled }),
-      },
-      observation: failure ?? (sync.kind === 'Names' ? namesSynced(sync.truncated) : manualApplied),
-      listless: failure?.reason === 'NoModels',
-    };
-  }
-  if (local === 'Manual') {
-    const handled = syncRequest ?? before.lastHandledSyncRequest;
-    return {
-      fields: {
-        lastSyncTime: timeText(nowMs),
-        syncedWith,
-        ...(handled === undefined ? {} : { lastHandledSyncRequest: handled }),
-      },
-      observation: manualApplied,
-      listless: false,
-    };
-  }
-  if (local === 'Postponed') return { fields: { syncedWith }, observation: manualApplied, listless: false };
-  return unsynced(before, hasManual);
-}
-
-function failureOf(sync: SyncVerdict, hasManual: boolean): Observation | undefined {
-  const failed = { type: 'ModelsSynced', status: 'False' } as const;
-  if (sync.kind === 'NoEndpoint' && !hasManual) {
-    return { ...failed, reason: 'NoModels', message: listlessMessage };
-  }
-  if (sync.kind !== 'Failed') return undefined;
-  return { ...failed, reason: sync.fault.reason, message: sync.fault.message.slice(0, 1_024).toWellFormed() };
-}
-
-function namesSynced(truncated: boolean): Observation {
-  return truncated
-    ? {
-        ...synced,
-        reason: 'ModelsTruncated',
-        message: 'The node lists more models than are kept; the rest was left out.',
-      }
-    : {
-        ...synced,
-        reason: 'ModelsSynced',
-        message: 'The model list is the one that the node answered with.',
-      };
-}
-
-/** What an earlier sync left, where none ended now. */
-function unsynced(before: UpstreamNodeStatus, hasManual: boolean): SyncStatus {
-  const { lastSyncTime, lastSyncError, syncedWith, lastHandledSyncRequest } = before;
-  const condition = conditionOf(before.conditions, 'ModelsSynced');
-  const wasListless = condition?.status === 'False' && condition.reason === 'NoModels';
-  // The list that was missing is there now, and a manual list applies without contacting the node.
-  const isHealed = wasListless && hasManual;
-  return {
-    fields: {
-      ...(lastSyncTime === undefined ? {} : { lastSyncTime }),
-      ...(lastSyncError === undefined || isHealed ? {} : { lastSyncError }),
-      ...(syncedWith === undefined ? {} : { syncedWith }),
-      ...(lastHandledSyncRequest === undefined ? {} : { lastHandledSyncRequest }),
-    },
-    observation: isHealed
-      ? manualApplied
-      : condition === undefined
-        ? { type: 'ModelsSynced', status: 'Unknown', reason: 'Pending', message: 'No sync has ended yet.' }
-        : (condition as Observation),
-    listless: wasListless && !isHealed,
-  };
 }
 
 function credentialsObservation({ credentials }: Gathered): Observation {

@@ -287,3 +287,15 @@ test('the sealing pair is made once; one that is there is kept, and its newest h
   expect(memory.writes.filter(({ what }) => what === 'create')).toHaveLength(1);
   expect(memory.secrets.get('home/model-gateway-sealing')).toBe(secret);
 });
+
+test('a sealing Secret without an identity is left alone until somebody mends it', async () => {
+  const memory = memoryStore();
+  memory.putSecret(secretOf('model-gateway-sealing', { identities: '# lost' }));
+  const { registry } = start(ends, memory);
+  await settle();
+  expect(memory.writes).toEqual([]);
+  const metrics = await registry.metrics();
+  expect(metrics).toMatch(/controller_runtime_terminal_reconcile_errors_total\{controller="sealing"\} [1-9]/);
+  memory.deleteSecret('home', 'model-gateway-sealing');
+  await until(() => memory.writes.some(({ what }) => what === 'publish'), 'made anew');
+});

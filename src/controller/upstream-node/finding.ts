@@ -1,0 +1,30 @@
+import { connectionChanged, type LocalSync, localSync } from './due.ts';
+import type { Gathered } from './gather.ts';
+import { isUnwatched } from './readiness.ts';
+import { type Health, healthOfSync, judgeHealth, judgeSync, type SyncVerdict } from './verdict.ts';
+
+/** What is new: the answer of a contact, or a sync that the manual list settles. */
+export interface Finding {
+  readonly health: Health | undefined;
+  readonly sync: SyncVerdict | undefined;
+  readonly local: LocalSync;
+  /** The connection changed, and nothing new is known of the changed one. */
+  readonly changed: boolean;
+}
+
+/** What is new about a node. */
+export function finding(gathered: Gathered): Finding {
+  const { contact, node, credentials } = gathered;
+  const isResolved = credentials.state === 'Resolved';
+  if (contact === undefined) {
+    const local = isResolved ? localSync(gathered) : undefined;
+    const changed = connectionChanged(gathered) && !isUnwatched(node);
+    return { health: undefined, sync: undefined, local, changed };
+  }
+  const { answer } = contact;
+  const sync = contact.kind === 'sync' ? judgeSync(answer) : undefined;
+  const health = sync === undefined ? judgeHealth(answer) : healthOfSync(answer, sync);
+  // A check that ended says nothing of the models, so a sync that waits because of the change still waits.
+  const changed = sync === undefined && node.spec.sync.discovery === 'Always' && connectionChanged(gathered);
+  return { health, sync, local: undefined, changed };
+}
