@@ -61,6 +61,8 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   let version: string | undefined;
   let filled = false;
   let streams = true;
+  let wasReached = true;
+  let mayHurry = true;
 
   function guard(deliver: () => void) {
     try {
@@ -89,6 +91,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
 
   function heard() {
     backoff.reset();
+    mayHurry = true;
     options.onEvent?.();
   }
 
@@ -163,6 +166,14 @@ export async function reflect(options: ReflectOptions): Promise<void> {
     if (signal.aborted) return;
     const reason = restartReason(fault);
     if (reason === 'expired') version = undefined;
+    // The first answer after an outage, mostly a 410: to wait for as long as while nobody answered would keep revoked
+    // keys open for another half a minute. Only once until something is heard, or a failing server would be rushed.
+    const isReached = !(fault instanceof ApiError && fault.status === 0);
+    if (isReached && !wasReached && mayHurry) {
+      backoff.reset();
+      mayHurry = false;
+    }
+    wasReached = isReached;
     // A quiet server without bookmarks ends a good watch without an event.
     if (reason === 'closed' && clock.monotonicMs() - began > LIVED_MS) backoff.reset();
     const waitMs = backoff.next(fault instanceof ApiError ? fault.retryAfterMs : undefined);

@@ -3,7 +3,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/kube/api-error.ts';
 import { type ReflectOptions, reflect } from '../../../src/kube/reflect.ts';
 import { fakeClock } from './fake-clock.ts';
-import { failure, json, openWatch, type ScriptedServer, scriptedServer } from './scripted-server.ts';
+import {
+  type Answer,
+  failure,
+  json,
+  openWatch,
+  type ScriptedServer,
+  scriptedServer,
+} from './scripted-server.ts';
 import { until } from './until.ts';
 
 const PATH = '/apis/example.dev/v1/things';
@@ -338,6 +345,26 @@ describe('backoff', () => {
     await watch.cut();
     await run.restarted(9);
     expect(run.restarts[8]?.waitMs).toBe(800);
+  });
+
+  test('the first answer after an outage begins the waits anew, once', async () => {
+    const { run, watch } = await filled();
+    const cut: Answer = (_, response) => response.destroy();
+    server.script.push(cut, cut, cut, failure(410, 'Expired'), cut, failure(500, 'InternalError'));
+    await watch.cut();
+    for (let n = 1; n <= 7; n += 1) {
+      await run.restarted(n);
+      if (n < 7) await run.clock.advance(run.restarts[n - 1]?.waitMs ?? 0);
+    }
+    expect(run.restarts.map(({ reason, waitMs }) => [reason, waitMs])).toEqual([
+      ['error', 800],
+      ['error', 1600],
+      ['error', 3200],
+      ['error', 6400],
+      ['expired', 800],
+      ['error', 1600],
+      ['error', 3200],
+    ]);
   });
 
   test('Retry-After is honoured, from a status and from an event', async () => {

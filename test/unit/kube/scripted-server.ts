@@ -16,7 +16,7 @@ export interface Call {
   socket: Socket;
 }
 
-type Answer = (call: Call, response: ServerResponse) => void;
+export type Answer = (call: Call, response: ServerResponse) => void;
 
 export const tlsFile = (name: string) => new URL(`../../support/tls/${name}`, import.meta.url).pathname;
 export const tlsText = (name: string) => readFileSync(tlsFile(name), 'utf8');
