@@ -67,7 +67,12 @@ function carryOut(life: NodeLife, step: Step): void {
   switch (step.do) {
     case 'answer':
       if (life.last?.contact === undefined && life.last?.nextDueMs !== undefined) life.untilDue();
-      life.plan(life.last?.contact === undefined ? undefined : step.answer);
+      {
+        const kind = life.last?.contact?.kind;
+        life.plan(kind === undefined ? undefined : step.answer);
+        // A sync that has just ended, however, is never due at once again.
+        if (kind === 'sync') expect(life.last?.contact).toBeUndefined();
+      }
       return;
     case 'edit':
       life.edit(step.spec);
