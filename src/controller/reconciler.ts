@@ -77,10 +77,10 @@ async function reconcileOnce(
   const seconds = (): number => (clock.now() - started) / 1_000;
   const [namespace, resource] = key.split('/');
   const child = log.child({ controller: name, namespace, name: resource, reconcileID: reconcileID() });
+  const limit = limited(signal, clock, reconcileTimeoutMs);
   observer.started();
   try {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(reconcileTimeoutMs)]);
-    const { requeueAfterMs } = await reconcile(key, { signal: limit, log: child });
+    const { requeueAfterMs } = await reconcile(key, { signal: limit.signal, log: child });
     queue.forgive(key);
     if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs);
     observer.ended(requeueAfterMs === undefined ? 'success' : 'requeue_after', false, seconds());
@@ -92,5 +92,26 @@ async function reconcileOnce(
     const raced = error instanceof StoreError && racedReasons.has(error.reason);
     child[raced ? 'debug' : 'error']({ err: error }, 'Reconcile failed');
     if (!terminal) queue.retry(key, error instanceof StoreError ? error.retryAfterMs : undefined);
+  } finally {
+    limit.end();
   }
+}
+
+/**
+ * A signal that aborts with `signal` or after `ms`. Not `AbortSignal.timeout`: what that sets lives on for the whole
+ * time, so that 100,000 keys looked at within a minute would keep 100,000 of them.
+ */
+function limited(signal: AbortSignal, clock: Clock, ms: number): { signal: AbortSignal; end: () => void } {
+  const controller = new AbortController();
+  const stop = (): void => controller.abort(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop, { once: true });
+  const cancel = clock.after(ms, () =>
+    controller.abort(new Error(`The reconcile took longer than ${ms / 1_000} s`)),
+  );
+  const end = (): void => {
+    cancel();
+    signal.removeEventListener('abort', stop);
+  };
+  return { signal: controller.signal, end };
 }

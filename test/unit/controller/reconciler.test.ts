@@ -90,6 +90,22 @@ test('stopping waits for what is under way and logs no error for it', async () =
   expect(lines).toEqual([]);
 });
 
+test('a reconcile that takes longer than a minute is ended and tried again', async () => {
+  const { clock, queue, lines, metric } = run(
+    (_, { signal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+      }),
+  );
+  queue.add('ns/a', 'Urgent');
+  await clock.advance(59_999);
+  expect(await metric('controller_runtime_reconcile_errors_total{controller="test"}')).toBe('0');
+  await clock.advance(1);
+  expect(await metric('controller_runtime_reconcile_errors_total{controller="test"}')).toBe('1');
+  expect(lines[0]).toMatchObject({ err: { message: 'The reconcile took longer than 60 s' } });
+  expect([...clock.timers].map(({ atMs }) => atMs - clock.now())).toEqual([1_000]);
+});
+
 test('reconciles that wait for nothing still let other work in', async () => {
   const { queue, end } = run(async () => {
     const until = performance.now() + 0.2;
