@@ -8,7 +8,8 @@ import type { Content } from './content.ts';
 import type { DataFolder } from './data-folder.ts';
 import type { DirectorySecrets } from './directory-secrets.ts';
 import type { Breathe, Declaration, Manifests } from './manifests.ts';
-import { type Records, specMark } from './records.ts';
+import { parseJson, type Records, specMark } from './records.ts';
+import { withSharedTexts } from './shared-texts.ts';
 import { type Kind, type ResourceOf, StoreError } from './store.ts';
 
 type Stored = ResourceOf[Kind];
@@ -53,7 +54,7 @@ export class DirectoryObjects {
       const id = idOf('APIKey', key.metadata.namespace, key.metadata.name);
       this.#made.add(id);
       const status = this.#parts.records.get(id)?.status;
-      this.#show(withStatus(key, status));
+      this.#show(this.#withStatus(id, key, status));
     }
   }
 
@@ -207,10 +208,24 @@ export class DirectoryObjects {
     const next = { ...resource, metadata: { ...resource.metadata, uid, creationTimestamp, generation } };
     const status = current === undefined ? old?.status : current.status;
     const whole =
-      current === undefined ? withStatus(next, status) : ({ ...next, ...(status && { status }) } as Stored);
+      current === undefined
+        ? this.#withStatus(id, next, status)
+        : ({ ...next, ...(status && { status }) } as Stored);
     if (current !== undefined && isDeepStrictEqual(current, whole)) return current;
     this.#show(whole);
     return whole;
+  }
+
+  /** Adds a status from a file, if it is one. */
+  #withStatus<S extends Stored>(id: string, resource: S, status: unknown): S {
+    if (status === undefined) return resource;
+    const value = typeof status === 'string' ? parseJson(status) : status;
+    const parsed = parseStored({ ...resource, status: value });
+    if (!('resource' in parsed) || parsed.resource.kind === 'Secret') return resource;
+    if (parsed.resource.status === undefined) return resource;
+    const shared = withSharedTexts(parsed.resource.status);
+    this.#parts.records.adoptStatus(id, shared);
+    return { ...resource, status: shared };
   }
 
   #show(resource: Stored): void {
@@ -321,13 +336,6 @@ function authored<R extends Resource>(resource: R): R {
   const { uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, ...metadata } =
     resource.metadata;
   return { ...resource, metadata };
-}
-
-/** Adds a status from a file, if it is one. */
-function withStatus<S extends Stored>(resource: S, status: unknown): S {
-  if (status === undefined) return resource;
-  const parsed = parseStored({ ...resource, status });
-  return 'resource' in parsed ? (parsed.resource as S) : resource;
 }
 
 function keyFrom(text: string | undefined): ApiKey | undefined {

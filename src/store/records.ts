@@ -14,7 +14,8 @@ export interface ResourceRecord {
   readonly generation: number;
   /** Tells whether the spec changed since; see `specMark`. */
   readonly specMark: string;
-  readonly status?: Status | undefined;
+  /** As text until it was read back: as objects those of 100,000 keys would take three times the memory at start. */
+  readonly status?: Status | string | undefined;
 }
 
 const fileSchema = z.object({
@@ -26,8 +27,8 @@ const fileSchema = z.object({
       creationTimestamp: z.string(),
       generation: z.int(),
       specMark: z.string(),
-      // Read back by `parseStored` together with the rest of the object.
-      status: z.record(z.string(), z.unknown()).optional(),
+      // JSON in a text; read back by `parseStored` together with the rest of the object.
+      status: z.string().optional(),
     }),
   ),
 });
@@ -92,6 +93,12 @@ export class Records {
     this.#note(id);
   }
 
+  /** Takes another object for the same status, so that only one of the two stays in memory. Nothing is written. */
+  adoptStatus(id: string, status: Status): void {
+    const record = this.get(id);
+    if (record !== undefined) this.#shard(id).set(id, { ...record, status });
+  }
+
   delete(id: string): void {
     if (this.#shard(id).delete(id)) this.#note(id);
   }
@@ -152,11 +159,7 @@ export class Records {
       const path = `state/${name}.json`;
       try {
         if (shard === undefined || shard.size === 0) await this.#folder.remove(path);
-        else
-          await this.#folder.write(
-            path,
-            `${JSON.stringify({ version: 1, resources: Object.fromEntries(shard) })}\n`,
-          );
+        else await this.#folder.write(path, `${textOf(shard)}\n`);
       } catch (error) {
         this.#changed.add(name);
         throw error;
@@ -165,11 +168,21 @@ export class Records {
   }
 }
 
+function textOf(shard: Map<string, ResourceRecord>): string {
+  const resources: Record<string, ResourceRecord> = {};
+  for (const [id, record] of shard) {
+    const { status } = record;
+    resources[id] = typeof status === 'object' ? { ...record, status: JSON.stringify(status) } : record;
+  }
+  return JSON.stringify({ version: 1, resources });
+}
+
 function shardOf(id: string): string {
   return (crc32(id) % 256).toString(16).padStart(2, '0');
 }
 
-function parseJson(text: string): unknown {
+/** The value of a JSON text; undefined where it is none. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
