@@ -29,8 +29,11 @@ export class Caller {
   /** Whether its stream has used `id:` lines: some clients then take the blank line behind a comment for an event. */
   sendsIds = false;
   listener: CallerListener | undefined;
-  /** Called once after the answer is complete or the caller has left. */
-  onClose: (() => void) | undefined;
+  /**
+   * Told once, after the answer is complete or the caller has left. An object: with a closure here that refers back to
+   * the caller, V8 kept all of a request through scavenges, which doubled the time of garbage collection.
+   */
+  record: { closed(): void } | undefined;
   readonly #response: ServerResponse;
   readonly #lastOnConnection: () => boolean;
   #listensForDrain = false;
@@ -138,7 +141,7 @@ export class Caller {
       this.gone = true;
       this.listener?.gone();
     }
-    this.onClose?.();
+    this.record?.closed();
   }
 
   /** Closing at once would reset the connection, and the answer with it, while the caller still sends its body. */

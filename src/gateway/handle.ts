@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Log } from '../observe/log.ts';
-import type { KeyEntry, View } from '../store/store.ts';
+import type { View } from '../store/store.ts';
 import { answerFailure } from './answer-failure.ts';
 import { authenticate } from './authenticate.ts';
 import { type RequestBody, readBody } from './body.ts';
@@ -10,44 +9,20 @@ import { CallerGone } from './caller-gone.ts';
 import { GatewayError } from './errors.ts';
 import { upstreamHeaders } from './headers.ts';
 import { inspect } from './inspect.ts';
+import { Progress, type RecordContext } from './progress.ts';
 import type { CallerFormat } from './route.ts';
 import { type NodesContext, tryNodes } from './try-nodes.ts';
 import type { ErrorShape } from './wire-errors.ts';
 
-/** What happened to one request, told when its connection is done with it. */
-export interface RequestDone {
-  /** The route's pattern, such as `/v1/chat/completions`. */
-  readonly route: string;
-  /** The model's name as the caller sent it, where some node is configured for it; undefined else. */
-  readonly model: string | undefined;
-  /** The last node tried, `namespace/name`. */
-  readonly node: string | undefined;
-  /** The HTTP status; 499 when the caller left. */
-  readonly status: number;
-  readonly attempts: number;
-  readonly durationMs: number;
-}
-
 /** Everything that requests share. */
-export interface GatewayContext extends NodesContext {
+export interface GatewayContext extends NodesContext, RecordContext {
   readonly view: View;
-  readonly log: Log;
   readonly budget: BufferBudget;
   readonly homeNamespace: string;
   readonly requestId: () => string;
   readonly onRequestStart: () => void;
-  readonly onRequestDone: (done: RequestDone) => void;
   /** Whether the gateway is stopping, so that each connection's next answer is its last. */
   readonly draining: () => boolean;
-}
-
-/** What is known of a request while it runs, for its record. */
-interface Progress {
-  key: KeyEntry | undefined;
-  model: string | undefined;
-  node: string | undefined;
-  attempts: number;
-  error: unknown;
 }
 
 /** What a route does with a request: it answers `caller`, or throws. */
@@ -64,21 +39,14 @@ export async function handle(
   response: ServerResponse,
   answer: Answer,
 ): Promise<void> {
-  const started = context.clock();
   context.onRequestStart();
   const caller = new Caller(request, response, {
     requestId: context.requestId(),
     shape,
     lastOnConnection: context.draining,
   });
-  const progress: Progress = {
-    key: undefined,
-    model: undefined,
-    node: undefined,
-    attempts: 0,
-    error: undefined,
-  };
-  caller.onClose = () => record(context, route, caller, progress, context.clock() - started);
+  const progress = new Progress(context, route, caller);
+  caller.record = progress;
   try {
     await answer(caller, progress);
   } catch (error) {
@@ -153,31 +121,4 @@ function refuse({ log }: GatewayContext, caller: Caller, error: unknown): void {
     log.error({ err: error, requestId: caller.requestId }, 'A request failed unexpectedly');
   if (caller.started === 'nothing') caller.answerError(known);
   else caller.break();
-}
-
-function record(
-  { log, onRequestDone }: GatewayContext,
-  route: string,
-  caller: Caller,
-  { key, model, node, attempts, error }: Progress,
-  durationMs: number,
-): void {
-  const status = caller.gone ? 499 : caller.status;
-  onRequestDone({ route, model, node, status, attempts, durationMs });
-  const level = status < 400 && attempts < 2 ? 'debug' : 'info';
-  if (!log.isLevelEnabled(level)) return;
-  const metadata = key?.resource.metadata;
-  log[level](
-    {
-      requestId: caller.requestId,
-      route,
-      status,
-      durationMs: Math.round(durationMs),
-      ...(metadata === undefined ? {} : { key: `${metadata.namespace}/${metadata.name}` }),
-      ...(model === undefined ? {} : { model }),
-      ...(node === undefined ? {} : { node, attempts }),
-      ...(error instanceof GatewayError ? { error: error.code, reason: error.message } : {}),
-    },
-    'Answered a request',
-  );
 }

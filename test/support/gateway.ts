@@ -1,6 +1,6 @@
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts';
-import type { RequestDone } from '../../src/gateway/handle.ts';
 import type { Limits } from '../../src/gateway/limits.ts';
+import type { RequestDone } from '../../src/gateway/progress.ts';
 import { createLog, type LogLevel } from '../../src/observe/log.ts';
 import type { ApiKey } from '../../src/resources/api-key.ts';
 import { generateKeyText, hashKeyText } from '../../src/resources/key-text.ts';
