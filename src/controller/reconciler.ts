@@ -6,7 +6,7 @@ import type { Queue } from './queue.ts';
 import { TerminalError } from './terminal-error.ts';
 
 /** What one reconcile works with. `signal` aborts at shutdown and after the time that a reconcile may take. */
-interface ReconcileContext {
+export interface ReconcileContext {
   readonly signal: AbortSignal;
   readonly log: Log;
 }
@@ -76,11 +76,21 @@ async function reconcileOnce(
   const started = clock.now();
   const seconds = (): number => (clock.now() - started) / 1_000;
   const [namespace, resource] = key.split('/');
-  const child = log.child({ controller: name, namespace, name: resource, reconcileID: reconcileID() });
+  // Made when first used: most reconciles of 100,000 keys have nothing to say, and a child logger is not small.
+  let child: Log | undefined;
+  const own = (): Log => {
+    child ??= log.child({ controller: name, namespace, name: resource, reconcileID: reconcileID() });
+    return child;
+  };
   const limit = limited(signal, clock, reconcileTimeoutMs);
   observer.started();
   try {
-    const { requeueAfterMs } = await reconcile(key, { signal: limit.signal, log: child });
+    const { requeueAfterMs } = await reconcile(key, {
+      signal: limit.signal,
+      get log() {
+        return own();
+      },
+    });
     queue.forgive(key);
     if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs);
     observer.ended(requeueAfterMs === undefined ? 'success' : 'requeue_after', false, seconds());
@@ -90,7 +100,7 @@ async function reconcileOnce(
     if (signal.aborted) return;
     // Somebody else wrote first: look at what is there now. Expected, so no error in the log.
     const raced = error instanceof StoreError && racedReasons.has(error.reason);
-    child[raced ? 'debug' : 'error']({ err: error }, 'Reconcile failed');
+    own()[raced ? 'debug' : 'error']({ err: error }, 'Reconcile failed');
     if (!terminal) queue.retry(key, error instanceof StoreError ? error.retryAfterMs : undefined);
   } finally {
     limit.end();

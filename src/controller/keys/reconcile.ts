@@ -1,4 +1,3 @@
-import type { Log } from '../../observe/log.ts';
 import { generateKeyText, hashKeyText, keyHint } from '../../resources/key-text.ts';
 import type { Reason } from '../../resources/reasons.ts';
 import type { Secret } from '../../resources/secret.ts';
@@ -7,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import { conditionOf } from '../conditions.ts';
 import type { ControllerStore } from '../controller-store.ts';
 import { Echo } from '../echo.ts';
-import type { Reconcile } from '../reconciler.ts';
+import type { Reconcile, ReconcileContext } from '../reconciler.ts';
 import type { CurrentKey } from './hashes.ts';
 import { isGenerated, type Key, type KeyStatus, textKindOf, wantedRevision } from './key.ts';
 import { type KeyFacts, planKey } from './plan.ts';
@@ -46,9 +45,9 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
   /** Brings the Secret to what it should be, and the facts that the status is made of. */
   async function secured(
     shown: Key,
-    log: Log,
-    signal: AbortSignal,
+    context: ReconcileContext,
   ): Promise<{ facts: KeyFacts; awaits: boolean }> {
+    const { signal } = context;
     const { secretName } = shown.spec;
     const { namespace } = shown.metadata;
     let key = shown;
@@ -61,23 +60,23 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     const issued = issueReason(step, isRevoked);
     if (issued !== undefined) {
       tell(store, key, issued, `${issueNotes[issued]} "${secretName}".`);
-      log.info({ secret: secretName, reason: issued }, `Issued key of ${kind}`);
+      context.log.info({ secret: secretName, reason: issued }, `Issued key of ${kind}`);
     }
     return { facts: factsOf(key, step, secret, tools), awaits: step.step === 'Wait' };
   }
 
-  async function publish(facts: KeyFacts, log: Log, signal: AbortSignal): Promise<number | undefined> {
+  async function publish(facts: KeyFacts, signal: AbortSignal): Promise<number | undefined> {
     const { key } = facts;
     const { status, ready, nextDueMs } = planKey(facts);
     if (status === undefined) return nextDueMs;
     const before = conditionOf(key.status?.conditions, 'Ready')?.reason;
     await write(key, status, signal);
-    log.debug({ reason: ready.reason }, `Updated status of ${kind}`);
     if (before !== ready.reason && ready.status === 'False') tell(store, key, ready.reason, ready.message);
     return nextDueMs;
   }
 
-  return async (id, { signal, log }) => {
+  return async (id, context) => {
+    const { signal } = context;
     const [namespace = '', name = ''] = id.split('/');
     const shown = store.get(kind, namespace, name);
     if (shown === undefined) {
@@ -85,14 +84,14 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
       return {};
     }
     try {
-      const { facts, awaits } = await secured(echo.newest(shown), log, signal);
-      const nextDueMs = await publish(facts, log, signal);
+      const { facts, awaits } = await secured(echo.newest(shown), context);
+      const nextDueMs = await publish(facts, signal);
       if (awaits) return { requeueAfterMs: waitMs };
       return nextDueMs === undefined ? {} : { requeueAfterMs: Math.max(nextDueMs - clock.now(), 0) };
     } catch (error) {
       if (error instanceof StoreError && (error.reason === 'Forbidden' || error.reason === 'Invalid')) {
         // Somebody has to act on it, and who may not read this log reads the condition.
-        await publish(failedFacts(echo.newest(shown), error.message, tools), log, signal);
+        await publish(failedFacts(echo.newest(shown), error.message, tools), signal);
       }
       throw error;
     }
