@@ -1,5 +1,5 @@
 /** A named event, as Anthropic and Responses clients read it: they ignore events without an `event:` line. One write each. */
-export function namedEvent(payload: { readonly type: string }): string {
+export function namedEvent(payload: { readonly type: string; readonly [field: string]: unknown }): string {
   return `event: ${payload.type}\ndata: ${JSON.stringify(payload)}\n\n`;
 }
 

@@ -1,0 +1,180 @@
+import type { ChatEvent, ToolArguments, ToolStart } from './chat-event.ts';
+import type { Finish } from './finish-reason.ts';
+import { limits } from './limits.ts';
+import { ToolInput } from './messages-tool-block.ts';
+import { namedEvent } from './sse-writer.ts';
+import type { ToolIds } from './tool-ids.ts';
+import type { ToolNames } from './tool-names.ts';
+import { UpstreamFault } from './upstream-fault.ts';
+
+type TextKind = 'text' | 'thinking';
+
+type OpenBlock = { readonly kind: TextKind } | OpenTool;
+
+interface OpenTool {
+  readonly kind: 'tool';
+  readonly call: number;
+  readonly input: ToolInput;
+}
+
+/** Events that belong together and wait for the open tool to be complete. */
+interface Waiting {
+  readonly call: number | undefined;
+  readonly events: ChatEvent[];
+}
+
+/**
+ * The content blocks of a streamed message (formats: messages events): indices 0, 1, 2… in the order of their start, one
+ * open at a time. A tool streams live until its arguments are complete; what comes meanwhile waits. No block is opened
+ * for white space that nothing follows.
+ */
+export class MessagesBlocks {
+  readonly #names: ToolNames;
+  readonly #ids: ToolIds;
+  #index = -1;
+  #open: OpenBlock | undefined;
+  #waiting: Waiting[] = [];
+  #held = 0;
+  readonly #space: Record<TextKind, string> = { text: '', thinking: '' };
+  usedTool = false;
+  refused = false;
+
+  constructor(names: ToolNames, ids: ToolIds) {
+    this.#names = names;
+    this.#ids = ids;
+  }
+
+  /** Writes what an event says, now or when its turn comes. Throws an UpstreamFault for what cannot become a sound message. */
+  take(event: ChatEvent, out: string[]): void {
+    if (this.#isBusy() && callOf(event) !== this.#openCall()) this.#hold(event);
+    else this.#write(event, out);
+    while (!this.#isBusy()) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      for (const waiting of next.events) this.#write(waiting, out);
+    }
+  }
+
+  /** Writes what still waits and closes the last block. */
+  end(finish: Finish, out: string[]): void {
+    for (const { events } of this.#waiting) for (const event of events) this.#write(event, out, finish);
+    this.#waiting = [];
+    this.#close(out, finish);
+  }
+
+  #isBusy(): boolean {
+    return this.#open?.kind === 'tool' && !this.#open.input.complete;
+  }
+
+  #openCall(): number | undefined {
+    return this.#open?.kind === 'tool' ? this.#open.call : undefined;
+  }
+
+  #hold(event: ChatEvent): void {
+    const call = callOf(event);
+    const last = this.#waiting.at(-1);
+    const group =
+      call === undefined
+        ? last?.call === undefined
+          ? last
+          : undefined
+        : this.#waiting.find((waiting) => waiting.call === call);
+    if (group === undefined) this.#waiting.push({ call, events: [event] });
+    else group.events.push(event);
+    if ('text' in event && call === undefined) this.#count(event.text.length);
+  }
+
+  #count(length: number): void {
+    this.#held += length;
+    if (this.#held > limits.heldText)
+      throw new UpstreamFault(
+        'oversize',
+        'The model server sent too much text before a tool call was complete.',
+      );
+  }
+
+  #write(event: ChatEvent, out: string[], finish: Finish = 'unsaid'): void {
+    if (event.type === 'text') this.#text('text', event.text, out, finish);
+    else if (event.type === 'reasoning') this.#text('thinking', event.text, out, finish);
+    else if (event.type === 'signature') this.#sign(event.signature, out);
+    else if (event.type === 'tool_start') this.#startTool(event, out, finish);
+    else if (event.type === 'tool_arguments') this.#arguments(event, out);
+    else if (event.type === 'refusal') {
+      this.refused = true;
+      this.#text('text', event.text, out, finish);
+    }
+  }
+
+  #text(kind: TextKind, text: string, out: string[], finish: Finish): void {
+    if (this.#open?.kind !== kind) {
+      if (text.trim() === '') {
+        this.#count(text.length);
+        this.#space[kind] += text;
+        return;
+      }
+      this.#start(
+        kind === 'text' ? { type: kind, text: '' } : { type: kind, thinking: '', signature: '' },
+        out,
+        finish,
+      );
+      this.#open = { kind };
+    }
+    const whole = this.#space[kind] + text;
+    this.#space[kind] = '';
+    this.#delta(
+      kind === 'text' ? { type: 'text_delta', text: whole } : { type: 'thinking_delta', thinking: whole },
+      out,
+    );
+  }
+
+  /** The signature ends its block: what is thought after it belongs to the next. */
+  #sign(signature: string, out: string[]): void {
+    if (this.#open?.kind !== 'thinking') return;
+    this.#delta({ type: 'signature_delta', signature }, out);
+    this.#close(out, 'unsaid');
+  }
+
+  #startTool({ call, id, name }: ToolStart, out: string[], finish: Finish): void {
+    this.#space.text = '';
+    this.#space.thinking = '';
+    const block = {
+      type: 'tool_use',
+      id: this.#ids.take(id),
+      name: this.#names.origin(name).name,
+      input: {},
+    };
+    this.#start(block, out, finish);
+    this.#open = { kind: 'tool', call, input: new ToolInput() };
+    this.usedTool = true;
+  }
+
+  #arguments(event: ToolArguments, out: string[]): void {
+    if (this.#open?.kind !== 'tool' || this.#open.call !== event.call) return;
+    this.#inputDelta(this.#open.input.take(event), out);
+  }
+
+  #inputDelta(json: string, out: string[]): void {
+    if (json !== '') this.#delta({ type: 'input_json_delta', partial_json: json }, out);
+  }
+
+  #start(block: object, out: string[], finish: Finish): void {
+    this.#close(out, finish);
+    this.#index += 1;
+    out.push(namedEvent({ type: 'content_block_start', index: this.#index, content_block: block }));
+  }
+
+  #delta(delta: object, out: string[]): void {
+    out.push(namedEvent({ type: 'content_block_delta', index: this.#index, delta }));
+  }
+
+  #close(out: string[], finish: Finish): void {
+    if (this.#open === undefined) return;
+    if (this.#open.kind === 'tool') this.#inputDelta(this.#open.input.end(finish), out);
+    this.#open = undefined;
+    out.push(namedEvent({ type: 'content_block_stop', index: this.#index }));
+  }
+}
+
+function callOf(event: ChatEvent): number | undefined {
+  return event.type === 'tool_start' || event.type === 'tool_arguments' ? event.call : undefined;
+}

@@ -1,0 +1,59 @@
+import type { ConvertedError } from './conversion.ts';
+import type { ConversionError } from './conversion-error.ts';
+import { isContextOverflow } from './upstream-error.ts';
+import type { UpstreamFault } from './upstream-fault.ts';
+
+/** A refused request in Anthropic's shape: `messages.0.content: Field required`. The gateway adds `request_id`. */
+export function messagesRefusal({ status, param, reason }: ConversionError): ConvertedError {
+  const path = param?.replaceAll(/\[(\d+)\]/g, '.$1');
+  return anthropicError(status, 'invalid_request_error', path === undefined ? reason : `${path}: ${reason}`);
+}
+
+/** A node's failure as an HTTP answer in Anthropic's shape. */
+export function messagesFailure(fault: UpstreamFault): ConvertedError {
+  const { status, error } = messagesError(fault);
+  return anthropicError(status, error.type, error.message);
+}
+
+/** What a node's failure is for a Messages caller, for JSON answers and `event: error` alike (formats: Errors). */
+export function messagesError(fault: UpstreamFault): {
+  status: number;
+  error: { readonly type: string; readonly message: string };
+} {
+  if (isContextOverflow(fault)) {
+    // Claude Code compacts its conversation when the text begins so.
+    const message = /^prompt is too long/.test(fault.message)
+      ? fault.message
+      : `prompt is too long: ${fault.message}`;
+    return { status: 400, error: { type: 'invalid_request_error', message } };
+  }
+  const [status, type] = rows[fault.status] ?? fallback(fault.status);
+  return { status, error: { type, message: fault.message } };
+}
+
+type Row = readonly [status: number, type: string];
+
+const rows: Readonly<Record<number, Row>> = {
+  // The gateway holds the node's credential: a caller who saw 401 would log in again, in vain.
+  401: [502, 'api_error'],
+  402: [402, 'billing_error'],
+  403: [502, 'api_error'],
+  404: [404, 'not_found_error'],
+  408: [408, 'timeout_error'],
+  409: [409, 'conflict_error'],
+  413: [413, 'request_too_large'],
+  422: [400, 'invalid_request_error'],
+  429: [429, 'rate_limit_error'],
+  503: [529, 'overloaded_error'],
+  504: [504, 'timeout_error'],
+  529: [529, 'overloaded_error'],
+};
+
+function fallback(status: number): Row {
+  if (status >= 500 && status <= 599) return [status, 'api_error'];
+  return status >= 400 && status <= 499 ? [status, 'invalid_request_error'] : [502, 'api_error'];
+}
+
+function anthropicError(status: number, type: string, message: string): ConvertedError {
+  return { status, body: { type: 'error', error: { type, message } } };
+}

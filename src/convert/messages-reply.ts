@@ -1,0 +1,62 @@
+import type { ChatAnswer } from './chat-reply.ts';
+import type { ConvertedReply } from './conversion.ts';
+import { isObject, parseJson } from './json.ts';
+import type { MessagesState } from './messages-request.ts';
+import { messagesStop } from './messages-stop.ts';
+import { messagesUsage } from './messages-usage.ts';
+import { ToolIds } from './tool-ids.ts';
+
+/** Converts a chat answer to a message: thinking, text, tool_use, and no block that is empty (formats: chat reply). */
+export function convertMessagesReply(answer: ChatAnswer, state: MessagesState): ConvertedReply {
+  const { finish, stopString, toolCalls } = answer;
+  const ids = new ToolIds(state.newId, 'toolu_');
+  const content = [
+    ...answer.reasoning
+      .filter(({ text }) => text.trim() !== '')
+      .map(({ text, signature }) => ({ type: 'thinking', thinking: text, signature })),
+    ...[answer.text, answer.refusal]
+      .filter((text) => text.trim() !== '')
+      .map((text) => ({ type: 'text', text })),
+    ...toolCalls.map((call) => ({
+      type: 'tool_use',
+      id: ids.take(call.id),
+      name: state.names.origin(call.name).name,
+      input: toolInput(call.arguments, finish),
+    })),
+  ];
+  const usedTool = toolCalls.length > 0;
+  const refused = answer.refusal !== '';
+  const stop = messagesStop({ finish, stopString, usedTool, refused, stopSequences: state.stopSequences });
+  const body = {
+    ...emptyMessage(state.newId('msg_'), state.model),
+    content,
+    ...stop,
+    usage: messagesUsage(answer.usage),
+  };
+  return { body, lost: answer.citations.length > 0 ? ['annotations'] : [] };
+}
+
+/** A message before anything is in it; clients check the prefix of the id when they send it back. */
+export function emptyMessage(id: string, model: string) {
+  return {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [],
+    container: null,
+    diagnostics: null,
+    stop_reason: null,
+    stop_sequence: null,
+    stop_details: null,
+  };
+}
+
+/** `input` is always an object: arguments that were cut are {}, ones that are none are kept as text in `_raw`. */
+function toolInput(text: string, finish: ChatAnswer['finish']): object {
+  const trimmed = text.trim();
+  if (trimmed === '' || trimmed === 'null') return {};
+  const input = parseJson(trimmed);
+  if (isObject(input)) return input;
+  return finish === 'length' || finish === 'filter' ? {} : { _raw: text };
+}

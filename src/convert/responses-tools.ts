@@ -1,0 +1,136 @@
+import type { ChatTool } from './chat-request.ts';
+import type { JsonObject } from './json.ts';
+import { limits } from './limits.ts';
+import {
+  asObject,
+  checkNesting,
+  invalid,
+  missing,
+  optionalBoolean,
+  optionalList,
+  optionalObject,
+  optionalString,
+  pathOf,
+  required,
+  requiredString,
+} from './request-fields.ts';
+import type { ResponsesContext } from './responses-state.ts';
+import type { ToolOrigin } from './tool-names.ts';
+
+/** A tool that the node is told of. */
+export interface CarriedTool {
+  readonly origin: ToolOrigin;
+  readonly chat: ChatTool;
+}
+
+/** The declared tools: those that chat-completions can say, and whether there were any others. */
+export interface DeclaredTools {
+  readonly carried: readonly CarriedTool[];
+  readonly hosted: boolean;
+}
+
+/** Where a tool stands in the request. */
+interface Place {
+  readonly at: string;
+  readonly namespace?: string;
+}
+
+/**
+ * Reads `tools` (formats: responses request, Tools): functions, free-text tools as functions of one string, members of
+ * namespaces as `namespace__member`. Tools that OpenAI's servers run are dropped and named. Declares every name.
+ */
+export function readTools(body: JsonObject, context: ResponsesContext): DeclaredTools {
+  const list = optionalList(body, 'tools', '', limits.tools) ?? [];
+  const carried = list.flatMap((item, index) => {
+    const at = pathOf('tools', index);
+    const tool = asObject(item, at);
+    return requiredString(tool, 'type', at) === 'namespace'
+      ? readNamespace(tool, at, context)
+      : readTool(tool, { at }, context);
+  });
+  // A namespace may hold as many members as a list of tools: together they stay within the same bound.
+  if (carried.length > limits.tools) throw invalid('tools', `At most ${limits.tools} tools may be declared`);
+  return { carried, hosted: list.length > 0 && carried.length < list.length };
+}
+
+function readNamespace(tool: JsonObject, at: string, context: ResponsesContext): readonly CarriedTool[] {
+  const namespace = readName(tool, at);
+  const members = optionalList(tool, 'tools', at, limits.tools);
+  if (members === undefined) throw missing(pathOf(at, 'tools'));
+  return members.flatMap((item, index) => {
+    const place = { at: pathOf(pathOf(at, 'tools'), index), namespace };
+    return readTool(asObject(item, place.at), place, context);
+  });
+}
+
+function readTool(tool: JsonObject, place: Place, context: ResponsesContext): readonly CarriedTool[] {
+  const type = requiredString(tool, 'type', place.at);
+  if (type === 'function') return [readFunction(tool, place, context)];
+  if (type === 'custom') return [readCustom(tool, place, context)];
+  context.dropped.loss(place.at);
+  return [];
+}
+
+function readFunction(tool: JsonObject, place: Place, context: ResponsesContext): CarriedTool {
+  const origin = originOf(tool, place);
+  const path = pathOf(place.at, 'parameters');
+  const parameters = optionalObject(tool, 'parameters', place.at);
+  checkNesting(parameters, path, limits.nesting);
+  // Responses takes an absent `strict` for true, chat-completions for false: switched on it would refuse most schemas.
+  const strict = optionalBoolean(tool, 'strict', place.at) === true;
+  return carry(origin, context, {
+    ...described(tool, place.at),
+    parameters: parameters ?? { type: 'object', properties: {} },
+    ...(strict ? { strict } : {}),
+  });
+}
+
+function readCustom(tool: JsonObject, place: Place, context: ResponsesContext): CarriedTool {
+  const origin = { ...originOf(tool, place), custom: true };
+  return carry(origin, context, {
+    ...described(tool, place.at),
+    parameters: {
+      type: 'object',
+      properties: { input: { type: 'string', description: inputDescription(tool, place.at, context) } },
+      required: ['input'],
+      additionalProperties: false,
+    },
+  });
+}
+
+/** A grammar cannot be enforced; the model is told of it. */
+function inputDescription(tool: JsonObject, at: string, context: ResponsesContext): string {
+  const format = optionalObject(tool, 'format', at);
+  const path = pathOf(at, 'format');
+  if (format === undefined || requiredString(format, 'type', path) === 'text') return 'The input, as plain text.';
+  context.dropped.loss(path);
+  const syntax = optionalString(format, 'syntax', path) ?? 'grammar';
+  const definition = optionalString(format, 'definition', path) ?? '';
+  return `The input, as plain text that follows this ${syntax.slice(0, 40)} grammar:\n${definition}`;
+}
+
+function carry(
+  origin: ToolOrigin,
+  context: ResponsesContext,
+  rest: Omit<ChatTool['function'], 'name'>,
+): CarriedTool {
+  const name = context.names.chatName(origin);
+  return { origin, chat: { type: 'function', function: { name, ...rest } } };
+}
+
+function described(tool: JsonObject, at: string): { readonly description?: string } {
+  const description = optionalString(tool, 'description', at);
+  return description === undefined ? {} : { description };
+}
+
+function originOf(tool: JsonObject, { at, namespace }: Place): ToolOrigin {
+  const name = readName(tool, at);
+  return namespace === undefined ? { name } : { name, namespace };
+}
+
+function readName(tool: JsonObject, at: string): string {
+  required(tool, 'name', at);
+  const name = requiredString(tool, 'name', at);
+  if (name === '') throw invalid(pathOf(at, 'name'), 'A tool needs a name of at least 1 character');
+  return name;
+}

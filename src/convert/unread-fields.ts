@@ -1,0 +1,25 @@
+import type { Dropped } from './dropped.ts';
+import type { JsonObject } from './json.ts';
+
+/** Whether a caller said something: null, false and empty lists or objects ask for nothing. */
+export function isAsked(value: unknown): boolean {
+  if (value === undefined || value === null || value === false) return false;
+  return typeof value !== 'object' || Object.keys(value).length > 0;
+}
+
+/** The fields of a request that a conversion knows. */
+export interface KnownFields {
+  /** Read by the conversion. */
+  readonly read: ReadonlySet<string>;
+  /** Not carried, without bearing on the answer. */
+  readonly hints: ReadonlySet<string>;
+}
+
+/** Names what the caller filled and nobody read. Of a field that nobody knows nobody can say that it does not matter. */
+export function noteUnread(body: JsonObject, { read, hints }: KnownFields, dropped: Dropped): void {
+  for (const [field, value] of Object.entries(body)) {
+    if (read.has(field) || !isAsked(value)) continue;
+    if (hints.has(field)) dropped.hint(field);
+    else dropped.loss(field);
+  }
+}

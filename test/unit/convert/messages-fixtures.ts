@@ -1,0 +1,57 @@
+import type { ConversionOptions, ConvertedRequest } from '../../../src/convert/conversion.ts';
+import { type Dialect, type DialectWish, resolveDialect } from '../../../src/convert/dialect.ts';
+import { convertMessagesRequest, type MessagesState } from '../../../src/convert/messages-request.ts';
+import { createMessagesStream } from '../../../src/convert/messages-stream.ts';
+import type { UpstreamFault } from '../../../src/convert/upstream-fault.ts';
+
+/** Ids that count per prefix: the same in every run. */
+export function countingIds(): (prefix: string) => string {
+  const last = new Map<string, number>();
+  return (prefix) => {
+    const next = (last.get(prefix) ?? 0) + 1;
+    last.set(prefix, next);
+    return `${prefix}${next}`;
+  };
+}
+
+/** The dialect of an ordinary node, with wishes. */
+export function dialect(wish: DialectWish = {}): Dialect {
+  return resolveDialect({ host: 'vllm.example', model: 'm', node: wish });
+}
+
+export function options(wish: DialectWish = {}, strict = false): ConversionOptions {
+  return { model: 'node-model', dialect: dialect(wish), strict, newId: countingIds(), now: () => 0 };
+}
+
+/** A request that is complete but for the fields given. */
+export function request(fields: object = {}): Record<string, unknown> {
+  return { model: 'claude-x', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }], ...fields };
+}
+
+export function convert(fields: object = {}, wish: DialectWish = {}): ConvertedRequest<MessagesState> {
+  return convertMessagesRequest(request(fields), options(wish));
+}
+
+/** A request with these messages, converted: the chat messages alone. */
+export function turns(messages: readonly unknown[], wish: DialectWish = {}): readonly unknown[] {
+  return convert({ messages }, wish).chat.messages;
+}
+
+export function state(fields: object = {}): MessagesState {
+  return convert(fields).state;
+}
+
+/** Everything a stream writes for these bytes, cut into pieces of `size`; a fault ends in its error event, as the gateway does it. */
+export function streamed(
+  bytes: Uint8Array,
+  of: MessagesState = state(),
+  size = bytes.length || 1,
+  cut?: UpstreamFault,
+): string {
+  const stream = createMessagesStream(of);
+  const out: string[] = [];
+  for (let at = 0; at < bytes.length; at += size) out.push(...stream.push(bytes.subarray(at, at + size)));
+  out.push(...stream.end(cut));
+  if (stream.fault !== undefined) out.push(...stream.fail(stream.fault));
+  return out.join('');
+}
