@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import type { BodyDeadlines, PendingBody } from './body-deadlines.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import { CallerGone } from './caller-gone.ts';
 import { GatewayError } from './errors.ts';
@@ -45,6 +46,7 @@ export function readBody(
   request: IncomingMessage,
   limits: Pick<Limits, 'bodyBytes' | 'bodyIdleMs' | 'bodyTotalMs'>,
   budget: BufferBudget,
+  deadlines: BodyDeadlines,
 ): Promise<RequestBody> {
   const decoder = decoderOf(request.headers['content-encoding']);
   const declared = Number(request.headers['content-length'] ?? 0);
@@ -53,12 +55,20 @@ export function readBody(
     const source = decoder === undefined ? request : decoder;
     const pieces: Buffer[] = [];
     let size = 0;
-    const idle = setTimeout(() => fail(tooSlow('stood still', limits.bodyIdleMs)), limits.bodyIdleMs);
-    const total = setTimeout(() => fail(tooSlow('was not complete', limits.bodyTotalMs)), limits.bodyTotalMs);
+    const startedMs = deadlines.now;
+    const pending: PendingBody = {
+      startedMs,
+      lastPieceMs: startedMs,
+      late: (reason) =>
+        fail(
+          reason === 'idle'
+            ? tooSlow('stood still', limits.bodyIdleMs)
+            : tooSlow('was not complete', limits.bodyTotalMs),
+        ),
+    };
 
     const finish = (): void => {
-      clearTimeout(idle);
-      clearTimeout(total);
+      deadlines.remove(pending);
       source.off('data', onData);
       source.off('end', onEnd);
       request.off('close', onClose);
@@ -80,7 +90,7 @@ export function readBody(
       }
       size += piece.length;
       pieces.push(piece);
-      idle.refresh();
+      pending.lastPieceMs = deadlines.now;
     };
     const onEnd = (): void => {
       finish();
@@ -91,6 +101,7 @@ export function readBody(
       if (!request.complete) fail(new CallerGone());
     };
 
+    deadlines.add(pending);
     source.on('data', onData);
     source.on('end', onEnd);
     request.on('close', onClose);

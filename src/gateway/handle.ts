@@ -3,6 +3,7 @@ import type { View } from '../store/store.ts';
 import { answerFailure } from './answer-failure.ts';
 import { authenticate } from './authenticate.ts';
 import { type RequestBody, readBody } from './body.ts';
+import type { BodyDeadlines } from './body-deadlines.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import { Caller } from './caller.ts';
 import { CallerGone } from './caller-gone.ts';
@@ -18,6 +19,7 @@ import type { ErrorShape } from './wire-errors.ts';
 export interface GatewayContext extends NodesContext, RecordContext {
   readonly view: View;
   readonly budget: BufferBudget;
+  readonly deadlines: BodyDeadlines;
   readonly homeNamespace: string;
   readonly requestId: () => string;
   readonly onRequestStart: () => void;
@@ -84,15 +86,21 @@ export async function answerModelCall(
 }
 
 /** Reads the body, and first asks for it where the caller waits to be asked. */
-export async function readRequest(
-  { limits, budget }: GatewayContext,
+export function readRequest(
+  { limits, budget, deadlines }: GatewayContext,
   caller: Caller,
-  most = limits.bodyBytes,
+  most?: number,
 ): Promise<RequestBody> {
   const { request } = caller;
   checkContentType(request.headers['content-type']);
-  if (Number(request.headers['content-length'] ?? 0) <= most) caller.askForBody();
-  return readBody(request, { ...limits, bodyBytes: most }, budget);
+  const bounds = most === undefined ? limits : { ...limits, bodyBytes: most };
+  if (
+    request.headers.expect !== undefined &&
+    Number(request.headers['content-length'] ?? 0) <= bounds.bodyBytes
+  ) {
+    caller.askForBody();
+  }
+  return readBody(request, bounds, budget, deadlines);
 }
 
 function checkContentType(type: string | undefined): void {

@@ -13,7 +13,12 @@ const toUpstream = [
   'tracestate',
 ] as const;
 
-const toCaller = ['retry-after', 'retry-after-ms', 'x-should-retry', 'openai-processing-ms'] as const;
+const toCaller: ReadonlySet<string> = new Set([
+  'retry-after',
+  'retry-after-ms',
+  'x-should-retry',
+  'openai-processing-ms',
+]);
 
 /** What node:http accepts as a header value; anything else from a node is left out rather than break the answer. */
 const validValue = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -40,9 +45,7 @@ export function callerHeaders(headers: UpstreamHeaders): string[] {
   const flat: string[] = [];
   for (const [name, value] of headers) {
     const passes =
-      name.startsWith('x-ratelimit-') ||
-      name.startsWith('anthropic-ratelimit-') ||
-      (toCaller as readonly string[]).includes(name);
+      toCaller.has(name) || name.startsWith('x-ratelimit-') || name.startsWith('anthropic-ratelimit-');
     if (passes && validValue.test(value)) flat.push(name, value);
   }
   return flat;

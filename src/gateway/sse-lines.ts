@@ -9,14 +9,22 @@ export class SseLines {
   /** Whether the bytes so far end with a complete event, so that a comment may be put behind them. */
   atBoundary = true;
   readonly #onLine: (start: string) => void;
+  readonly #matters: (piece: Buffer, start: number) => boolean;
   #lineLength = 0;
   #afterCr = false;
   /** The start of a line that an earlier piece began. */
   #carried = '';
 
-  /** `onLine` hears the first 64 characters (latin1) of each complete line that is not empty. */
-  constructor(onLine: (start: string) => void) {
+  /**
+   * `onLine` hears the first 64 characters (latin1) of each complete line that is not empty. `matters` may save the
+   * making of that text where a line's first bytes, all in one piece, show that nobody wants it.
+   */
+  constructor(
+    onLine: (start: string) => void,
+    matters: (piece: Buffer, start: number) => boolean = () => true,
+  ) {
     this.#onLine = onLine;
+    this.#matters = matters;
   }
 
   take(piece: Buffer): void {
@@ -44,10 +52,12 @@ export class SseLines {
       this.atBoundary = true;
       return;
     }
-    if (start < end) this.#carry(piece, start, end);
-    this.#onLine(this.#carried);
-    this.#carried = '';
     this.#lineLength = 0;
+    if (this.#carried === '' && !this.#matters(piece, start)) return;
+    if (start < end) this.#carry(piece, start, end);
+    const line = this.#carried;
+    this.#carried = '';
+    this.#onLine(line);
   }
 
   #carry(piece: Buffer, start: number, end: number): void {

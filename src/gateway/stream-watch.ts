@@ -14,12 +14,14 @@ const lastWords: Readonly<Record<'messages' | 'responses', readonly string[]>> =
 /** Follows a stream that is passed on: whether a comment may be put behind it now, and whether it may end here. */
 export class StreamWatch {
   readonly #format: CallerFormat;
-  readonly #lines = new SseLines((start) => this.#read(start));
+  readonly #lines: SseLines;
   #ended = false;
   #lastPieces: Buffer[] = [];
 
   constructor(format: CallerFormat) {
     this.#format = format;
+    const typed = format === 'messages' || format === 'responses';
+    this.#lines = new SseLines((start) => this.#read(start), typed ? undefined : mayEndChat);
   }
 
   get atBoundary(): boolean {
@@ -59,4 +61,10 @@ export class StreamWatch {
       if (word !== undefined && lastWords[this.#format].includes(word)) this.#ended = true;
     } else if (/^data: ?\{"error":/.test(start)) this.#ended = true;
   }
+}
+
+/** Whether a line may be `data: [DONE]` or `data: {"error"…`: nearly none is, and each chunk has one. */
+function mayEndChat(piece: Buffer, start: number): boolean {
+  const at = piece[start + 5] === 0x20 ? start + 6 : start + 5;
+  return piece[at] === 0x5b || (piece[at] === 0x7b && piece[at + 2] === 0x65);
 }
