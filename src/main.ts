@@ -6,9 +6,8 @@ import { helpText } from './flags.ts';
 import { explain, version } from './process.ts';
 
 await main().catch((error: unknown) => {
-  const isOurs = error instanceof ConfigError || error instanceof SealError;
   process.stderr.write(`model-gateway: ${explain(error)}\n`);
-  process.exit(isOurs ? 2 : 1);
+  process.exit(error instanceof ConfigError || error instanceof SealError ? 2 : 1);
 });
 
 async function main(): Promise<void> {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export const demoModel = 'demo-echo';
+const demoModel = 'demo-echo';
 const maxBodyBytes = 8 * 1024 * 1024;
 const notice =
   'This is the demo upstream of Model Gateway. There is no model in it: it only echoes. You said: ';

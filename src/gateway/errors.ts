@@ -28,7 +28,7 @@ const busy = {
 const badGateway = { status: 502, type: 'server_error', anthropicType: 'api_error' };
 
 /** Every error that the gateway raises by itself. Closed: nothing else may reach a caller. */
-export const catalogue = {
+const catalogue = {
   invalid_json: { ...badRequest, code: 'invalid_json' },
   invalid_encoding: { ...badRequest, code: 'invalid_encoding' },
   invalid_value: { ...badRequest, code: 'invalid_value' },

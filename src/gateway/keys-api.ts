@@ -44,7 +44,7 @@ export interface KeysApi {
 }
 
 /** The label on keys made through `/v1/keys`, so that people and policies can tell them from declared ones. */
-export const createdByLabel = 'modelgateway.dev/created-by';
+const createdByLabel = 'modelgateway.dev/created-by';
 
 /** 9999-12-31T23:59:59Z: later times have no RFC 3339 form, and would be a mistake (milliseconds for seconds). */
 const latestTime = 253_402_300_799;

@@ -40,7 +40,7 @@ export interface DirectoryStore extends Store {
 }
 
 /** A folder that cannot be used; the message says which and what to do. */
-export class DirectoryError extends Error {
+class DirectoryError extends Error {
   override readonly name = 'DirectoryError';
 }
 

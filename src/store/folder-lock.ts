@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /** Another process holds the folder, or the lock cannot be taken at all; the message says what to do. */
-export class FolderLockError extends Error {
+class FolderLockError extends Error {
   override readonly name = 'FolderLockError';
 }
 

@@ -30,7 +30,7 @@ const writeTimeoutMs = 10_000;
 const deletedForMs = 60_000;
 
 /** Where a namespaced object of ours lies in the API. */
-export function resourceAddress(kind: Kind, namespace?: string, name?: string): ResourceAddress {
+function resourceAddress(kind: Kind, namespace?: string, name?: string): ResourceAddress {
   return { group, version, plural: plurals[kind], namespace, name };
 }
 
