@@ -70,13 +70,18 @@ export function openKubernetesStore(options: {
   const read = (kind: Kind, document: unknown): Resource | undefined => {
     const parsed = parseStored(document);
     if ('resource' in parsed) return parsed.resource;
-    const { namespace, name } = namesOf(document);
+    const { namespace, name, uid, resourceVersion, deletionTimestamp } = metaOf(document);
     metrics.rejected(kind);
     log.error(
       { kind, namespace, name, problems: parsed.problems },
       'Rejected an object that does not parse; its last good version stays',
     );
-    return content.get(kind, namespace, name);
+    const good = content.get(kind, namespace, name);
+    // Another object of the same name is no later version of this one: a key that was deleted must not live on in it.
+    if (good === undefined || good.metadata.uid !== uid) return undefined;
+    if (deletionTimestamp === undefined) return good;
+    // Revoked, whatever else is wrong with it.
+    return { ...good, metadata: { ...good.metadata, resourceVersion, deletionTimestamp } };
   };
   const take = (resource: Resource | undefined): void => {
     if (resource === undefined || resource.kind === 'Secret') return;
@@ -248,9 +253,24 @@ function untilFilled(run: (done: () => void) => Promise<void>): Promise<void> {
   });
 }
 
-function namesOf(document: unknown): { namespace: string; name: string } {
-  const { metadata } = (document ?? {}) as { metadata?: { namespace?: unknown; name?: unknown } };
-  return { namespace: String(metadata?.namespace ?? ''), name: String(metadata?.name ?? '') };
+/** What can be said of an object that does not parse. */
+function metaOf(document: unknown): {
+  namespace: string;
+  name: string;
+  uid: string | undefined;
+  resourceVersion: string | undefined;
+  deletionTimestamp: string | undefined;
+} {
+  const { metadata } = (document ?? {}) as { metadata?: Record<string, unknown> };
+  const text = (field: string): string | undefined =>
+    typeof metadata?.[field] === 'string' ? metadata[field] : undefined;
+  return {
+    namespace: text('namespace') ?? '',
+    name: text('name') ?? '',
+    uid: text('uid'),
+    resourceVersion: text('resourceVersion'),
+    deletionTimestamp: text('deletionTimestamp'),
+  };
 }
 
 function toStoreError(error: unknown): StoreError {
