@@ -1,6 +1,7 @@
 import type { Candidate, KeyEntry, ServedModel, View } from '../store/store.ts';
+import { mayUse } from '../store/tenancy.ts';
 import { GatewayError } from './errors.ts';
-import { mayUse, takesTraffic } from './route.ts';
+import { takesTraffic } from './route.ts';
 
 /** One entry of `GET /models`: the members of both SDK families side by side (formats: Other endpoints). */
 export interface ListedModel {
@@ -67,7 +68,7 @@ export async function listModels(
 export function describeModel(view: View, key: KeyEntry, homeNamespace: string, name: string): ListedModel {
   if (key.models !== undefined && !key.models.has(name)) throw modelRefused('model_not_allowed', name);
   const visible = (view.served(name)?.candidates ?? []).filter(({ node }) =>
-    mayUse(key, node, homeNamespace),
+    mayUse(key.resource, node.resource, homeNamespace),
   );
   if (visible.length === 0) throw modelRefused('model_not_found', name);
   const candidates = visible.filter(takesTraffic);
@@ -89,7 +90,7 @@ export function modelRefused(code: keyof typeof refusals, model: string): Gatewa
 
 function usable(served: ServedModel | undefined, key: KeyEntry, homeNamespace: string): readonly Candidate[] {
   return (served?.candidates ?? []).filter(
-    (candidate) => takesTraffic(candidate) && mayUse(key, candidate.node, homeNamespace),
+    (candidate) => takesTraffic(candidate) && mayUse(key.resource, candidate.node.resource, homeNamespace),
   );
 }
 

@@ -1,5 +1,6 @@
 import type { NativeFormat } from '../resources/formats.ts';
 import type { Candidate, KeyEntry, NodeEntry, ServedModel, View } from '../store/store.ts';
+import { mayUse } from '../store/tenancy.ts';
 import type { Circuits } from './circuits.ts';
 
 /** What a caller sends, by the path it calls. */
@@ -93,19 +94,6 @@ export function createRouter(options: {
   };
 }
 
-/**
- * Whether a key may use a node (design: Namespaces): a node serves its own namespace; another one only if the node
- * admits it and lives in the home namespace or in one that the key names.
- */
-export function mayUse(key: KeyEntry, node: NodeEntry, homeNamespace: string): boolean {
-  const { namespace } = node.resource.metadata;
-  const caller = key.resource.metadata.namespace;
-  if (namespace === caller) return true;
-  if (namespace !== homeNamespace && !key.nodeNamespaces.has(namespace)) return false;
-  const { from, names } = node.resource.spec.callerNamespaces;
-  return from === 'All' || (from === 'Names' && (names ?? []).includes(caller));
-}
-
 /** Whether a candidate takes traffic at all: its node and its model are enabled, and the node is not being deleted. */
 export function takesTraffic({ node, enabled }: Candidate): boolean {
   return enabled && node.resource.spec.enabled && node.resource.metadata.deletionTimestamp === undefined;
@@ -121,7 +109,7 @@ interface Tier {
 }
 
 function makePlan(served: ServedModel, key: KeyEntry, format: CallerFormat, homeNamespace: string): Plan {
-  const visible = served.candidates.filter(({ node }) => mayUse(key, node, homeNamespace));
+  const visible = served.candidates.filter(({ node }) => mayUse(key.resource, node.resource, homeNamespace));
   if (visible.length === 0) return { code: 'model_not_found' };
   const enabled = visible.filter(takesTraffic);
   if (enabled.length === 0) return { code: 'model_disabled' };
@@ -203,7 +191,9 @@ const audiences = new WeakMap<KeyEntry, string>();
 function audienceOf(key: KeyEntry): string {
   const known = audiences.get(key);
   if (known !== undefined) return known;
-  const audience = [key.resource.metadata.namespace, ...[...key.nodeNamespaces].sort()].join(' ');
+  const { kind, metadata, spec } = key.resource;
+  const accepted = kind === 'APIKey' ? (spec.nodeNamespaces ?? []) : [];
+  const audience = [metadata.namespace, ...accepted.toSorted()].join(' ');
   audiences.set(key, audience);
   return audience;
 }

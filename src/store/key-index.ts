@@ -14,8 +14,6 @@ interface Contest {
 /** One claimant is the rule, so it costs no more than its place in the map; its entry is made when first asked for. */
 type Claim = Key | KeyEntry | Contest;
 
-const noNamespaces: ReadonlySet<string> = new Set();
-
 /** Which key resource owns a hash. The cost of a change depends on the changed key alone. */
 export class KeyIndex {
   readonly #claims = new Map<string, Claim>();
@@ -115,10 +113,6 @@ function keyEntry(resource: Key, hash: string): KeyEntry {
     resource,
     expiresAtMs: Math.min(timeMs(spec.expirationTime), timeMs(issuedUntil)),
     models: 'models' in spec && spec.models !== undefined ? new Set(spec.models) : undefined,
-    nodeNamespaces:
-      'nodeNamespaces' in spec && spec.nodeNamespaces !== undefined
-        ? new Set(spec.nodeNamespaces)
-        : noNamespaces,
   };
 }
 

@@ -40,8 +40,6 @@ export interface KeyEntry {
   readonly expiresAtMs: number;
   /** The allowlist; undefined allows every model. Always undefined for a MasterKey. */
   readonly models: ReadonlySet<string> | undefined;
-  /** Namespaces beside its own and the home namespace whose nodes the key accepts (design: Namespaces). */
-  readonly nodeNamespaces: ReadonlySet<string>;
 }
 
 /** The credentials of a node as they stand: ready for a connection, or why not. `message` never holds a secret. */

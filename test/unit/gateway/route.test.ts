@@ -77,7 +77,6 @@ function keyIn(namespace: string, fields: { nodeNamespaces?: string[]; models?: 
     resource,
     expiresAtMs: Number.POSITIVE_INFINITY,
     models: fields.models === undefined ? undefined : new Set(fields.models),
-    nodeNamespaces: new Set(fields.nodeNamespaces),
   };
 }
 
