@@ -110,6 +110,7 @@ export interface ChatRequest {
   readonly safety_identifier?: string;
   readonly prompt_cache_key?: string;
   readonly prompt_cache_retention?: string;
+  readonly prompt_cache_options?: object;
   readonly service_tier?: string;
   readonly stream?: boolean;
   readonly stream_options?: { readonly include_usage: true };

@@ -7,20 +7,18 @@ import { limits } from './limits.ts';
  * named in the header; only losses are refused by a strict key and make a native node preferable.
  */
 export class Dropped {
-  readonly #paths = new Set<string>();
   readonly #losses = new Set<string>();
+  readonly #hints = new Set<string>();
   #uncounted = 0;
 
   /** A field whose absence may change the answer. */
   loss(path: string): void {
-    const shown = printable(path);
-    if (this.#losses.size < limits.droppedPaths) this.#losses.add(shown);
-    this.#add(shown);
+    this.#add(this.#losses, printable(path));
   }
 
   /** A field whose absence changes no answer. */
   hint(path: string): void {
-    this.#add(printable(path));
+    this.#add(this.#hints, printable(path));
   }
 
   /** Whether the answer may differ from what the caller asked for. */
@@ -31,7 +29,7 @@ export class Dropped {
   /** The paths, bounded, safe in a header; what did not fit is counted in a last entry `+N`. */
   list(): string[] {
     // Losses first: they must not be pushed out by the hundreds of cache_control marks of a long conversation.
-    const all = [...this.#losses, ...[...this.#paths].filter((path) => !this.#losses.has(path))];
+    const all = [...this.#losses, ...this.#hints];
     const shown = all.slice(0, limits.droppedPaths);
     const rest = all.length - shown.length + this.#uncounted;
     return rest > 0 ? [...shown, `+${rest}`] : shown;
@@ -48,9 +46,9 @@ export class Dropped {
     });
   }
 
-  #add(path: string): void {
-    if (this.#paths.has(path)) return;
-    if (this.#paths.size < limits.droppedPaths) this.#paths.add(path);
+  #add(paths: Set<string>, path: string): void {
+    if (paths.has(path)) return;
+    if (paths.size < limits.droppedPaths) paths.add(path);
     else this.#uncounted += 1;
   }
 }

@@ -11,7 +11,6 @@ import {
   optionalObject,
   optionalString,
   pathOf,
-  required,
   requiredString,
 } from './request-fields.ts';
 import type { ResponsesContext } from './responses-state.ts';
@@ -41,16 +40,17 @@ interface Place {
  */
 export function readTools(body: JsonObject, context: ResponsesContext): DeclaredTools {
   const list = optionalList(body, 'tools', '', limits.tools) ?? [];
-  const carried = list.flatMap((item, index) => {
+  const read = list.map((item, index) => {
     const at = pathOf('tools', index);
     const tool = asObject(item, at);
     return requiredString(tool, 'type', at) === 'namespace'
       ? readNamespace(tool, at, context)
       : readTool(tool, { at }, context);
   });
+  const carried = read.flat();
   // A namespace may hold as many members as a list of tools: together they stay within the same bound.
   if (carried.length > limits.tools) throw invalid('tools', `At most ${limits.tools} tools may be declared`);
-  return { carried, hosted: list.length > 0 && carried.length < list.length };
+  return { carried, hosted: read.some((tools) => tools.length === 0) };
 }
 
 function readNamespace(tool: JsonObject, at: string, context: ResponsesContext): readonly CarriedTool[] {
@@ -102,7 +102,8 @@ function readCustom(tool: JsonObject, place: Place, context: ResponsesContext): 
 function inputDescription(tool: JsonObject, at: string, context: ResponsesContext): string {
   const format = optionalObject(tool, 'format', at);
   const path = pathOf(at, 'format');
-  if (format === undefined || requiredString(format, 'type', path) === 'text') return 'The input, as plain text.';
+  if (format === undefined || requiredString(format, 'type', path) === 'text')
+    return 'The input, as plain text.';
   context.dropped.loss(path);
   const syntax = optionalString(format, 'syntax', path) ?? 'grammar';
   const definition = optionalString(format, 'definition', path) ?? '';
@@ -129,7 +130,6 @@ function originOf(tool: JsonObject, { at, namespace }: Place): ToolOrigin {
 }
 
 function readName(tool: JsonObject, at: string): string {
-  required(tool, 'name', at);
   const name = requiredString(tool, 'name', at);
   if (name === '') throw invalid(pathOf(at, 'name'), 'A tool needs a name of at least 1 character');
   return name;

@@ -1,0 +1,143 @@
+import type { ChatMessage, ChatRequest } from './chat-request.ts';
+import type { ConversionOptions, ConvertedRequest } from './conversion.ts';
+import { ConversionError } from './conversion-error.ts';
+import { Dropped } from './dropped.ts';
+import type { JsonObject } from './json.ts';
+import { leadingSystem } from './leading-system.ts';
+import {
+  asObject,
+  missing,
+  optionalBoolean,
+  optionalString,
+  required,
+  requiredString,
+  unsupportedParameter,
+} from './request-fields.ts';
+import { echoOf } from './responses-echo.ts';
+import { checkMetadata, convertExtras } from './responses-extras.ts';
+import { convertInput } from './responses-input.ts';
+import { convertParameters, wantsLogprobs, wantsSummary } from './responses-parameters.ts';
+import type { ResponsesContext, ResponsesState } from './responses-state.ts';
+import { convertTools } from './responses-tool-choice.ts';
+import { ToolNames } from './tool-names.ts';
+import { isAsked, noteUnread } from './unread-fields.ts';
+
+const read: ReadonlySet<string> = new Set([
+  'model',
+  'input',
+  'instructions',
+  'max_output_tokens',
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'top_logprobs',
+  'stream',
+  // Obfuscation of chunk sizes is all it asks for.
+  'stream_options',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'text',
+  'reasoning',
+  'user',
+  'safety_identifier',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'prompt_cache_options',
+  'service_tier',
+  'metadata',
+  'include',
+  'truncation',
+  'previous_response_id',
+  'conversation',
+  'prompt',
+  'background',
+]);
+
+const hints: ReadonlySet<string> = new Set([
+  'store',
+  'max_tool_calls',
+  'client_metadata',
+  'context_management',
+  'moderation',
+  'access_programs',
+]);
+
+/**
+ * Converts a body of `POST /v1/responses` (formats: responses request). Throws a ConversionError for what OpenAI's API
+ * refuses, for what needs a store or cannot be said in chat-completions, and, with `strict`, for anything that would
+ * be lost.
+ */
+export function convertResponsesRequest(
+  body: unknown,
+  options: ConversionOptions,
+): ConvertedRequest<ResponsesState> {
+  const { model, dialect, strict, newId, now } = options;
+  const request = asObject(body, 'body');
+  const context: ResponsesContext = { dialect, names: new ToolNames(), dropped: new Dropped() };
+  const callerModel = requiredString(request, 'model', '');
+  refuseUnsupported(request);
+  const stream = optionalBoolean(request, 'stream', '') === true;
+  // Before the history: a declared tool keeps its name, one that only the history knows makes way.
+  const tools = convertTools(request, context);
+  const chat: ChatRequest = {
+    model,
+    messages: convertConversation(request, context),
+    ...convertParameters(request, context),
+    ...convertExtras(request, context),
+    ...tools,
+    ...(stream ? { stream, stream_options: { include_usage: true } as const } : {}),
+  };
+  checkMetadata(request);
+  noteDropped(request, context);
+  context.dropped.refuseIf(strict);
+  const state: ResponsesState = {
+    echo: echoOf(request, callerModel),
+    names: context.names,
+    summarized: wantsSummary(request),
+    logprobs: wantsLogprobs(request),
+    newId,
+    now,
+  };
+  return { chat, state, dropped: context.dropped.list(), lossy: context.dropped.lossy };
+}
+
+function refuseUnsupported(body: JsonObject): void {
+  const previous = optionalString(body, 'previous_response_id', '');
+  if (previous !== undefined) throw notKept(previous);
+  for (const field of ['conversation', 'prompt', 'background'])
+    if (isAsked(body[field]))
+      throw unsupportedParameter(field, 'Not supported: nothing is stored here; send the whole input');
+}
+
+/** Going on without the earlier turns would answer another question. */
+function notKept(id: string): ConversionError {
+  const reason = `Previous response with id '${id.slice(0, 80)}' not found.`;
+  const code = 'previous_response_not_found';
+  return new ConversionError({ code, param: 'previous_response_id', reason, sentence: reason });
+}
+
+function convertConversation(body: JsonObject, context: ResponsesContext): readonly ChatMessage[] {
+  const instructions = optionalString(body, 'instructions', '') ?? '';
+  const input = convertInput(body, context);
+  const role = context.dialect.developerRole ? 'developer' : 'system';
+  const messages: readonly ChatMessage[] =
+    instructions === '' ? input : [{ role, content: instructions }, ...input];
+  if (messages.length === 0) throw nothingToAnswer(body);
+  return context.dialect.systemPlacement === 'Leading' ? leadingSystem(messages) : messages;
+}
+
+function nothingToAnswer(body: JsonObject): ConversionError {
+  const input = required(body, 'input', '');
+  if (input === '')
+    return new ConversionError({ code: 'empty_string', param: 'input', reason: 'It must not be empty' });
+  if (Array.isArray(input) && input.length === 0)
+    return new ConversionError({ code: 'empty_array', param: 'input', reason: 'It must not be empty' });
+  return missing('input');
+}
+
+function noteDropped(body: JsonObject, { dropped }: ResponsesContext): void {
+  if ((optionalString(body, 'truncation', '') ?? 'disabled') !== 'disabled') dropped.loss('truncation');
+  noteUnread(body, { read, hints }, dropped);
+}

@@ -1,0 +1,121 @@
+import type { ChatAssistantMessage, ChatCall, ChatMessage } from './chat-request.ts';
+import { type ToolResult, toolMessages } from './chat-tool-results.ts';
+import type { Dialect } from './dialect.ts';
+import type { AssistantContent } from './responses-content.ts';
+
+/** One assistant message in the making, and the results of its calls. */
+interface Turn {
+  readonly texts: string[];
+  readonly refusals: string[];
+  readonly reasoning: string[];
+  readonly calls: ChatCall[];
+  readonly results: ToolResult[];
+  /** Calls whose output is still to come. */
+  awaited: number;
+}
+
+/**
+ * Puts the flat items of a conversation together to chat messages: reasoning, text and calls of one turn in ONE
+ * assistant message, right behind it its results in the order of the calls. Whatever stands between a call and its
+ * output goes into the turn (what the assistant said) or behind it (everything else): nodes refuse other orders.
+ */
+export class ResponsesTurns {
+  readonly #dialect: Dialect;
+  readonly #done: ChatMessage[] = [];
+  #turn: Turn | undefined;
+  #reasoning: string[] = [];
+  #behind: ChatMessage[] = [];
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  /** A message of the user or the system. */
+  other(message: ChatMessage): void {
+    this.#reasoning = [];
+    if (this.#awaits()) {
+      this.#behind.push(message);
+      return;
+    }
+    this.#flush();
+    this.#done.push(message);
+  }
+
+  /** Reasoning belongs to what the assistant says or does next. */
+  reason(text: string): void {
+    this.#reasoning.push(text);
+  }
+
+  say({ text, refusal }: AssistantContent): void {
+    if (text === '' && refusal === '') return;
+    if (!this.#awaits()) this.#flush();
+    const turn = this.#current();
+    if (text !== '') turn.texts.push(text);
+    if (refusal !== '') turn.refusals.push(refusal);
+  }
+
+  /** `answered`: its output comes later. */
+  call(call: ChatCall, answered: boolean): void {
+    if (!this.#awaits() && (this.#turn?.results.length ?? 0) > 0) this.#flush();
+    const turn = this.#current();
+    turn.calls.push(call);
+    if (answered) turn.awaited += 1;
+  }
+
+  /** The output of a call of this turn: a turn is not over before it has them all. */
+  result(result: ToolResult): void {
+    const turn = this.#current();
+    turn.results.push(result);
+    turn.awaited -= 1;
+  }
+
+  end(): readonly ChatMessage[] {
+    this.#flush();
+    return this.#done;
+  }
+
+  #awaits(): boolean {
+    return (this.#turn?.awaited ?? 0) > 0;
+  }
+
+  #current(): Turn {
+    this.#turn ??= { texts: [], refusals: [], reasoning: [], calls: [], results: [], awaited: 0 };
+    this.#turn.reasoning.push(...this.#reasoning);
+    this.#reasoning = [];
+    return this.#turn;
+  }
+
+  #flush(): void {
+    const turn = this.#turn;
+    this.#turn = undefined;
+    if (turn !== undefined) {
+      this.#done.push(this.#message(turn));
+      const callIds = turn.calls.map((call) => call.id);
+      const { messages, overflow } = toolMessages(turn.results, callIds, this.#dialect);
+      for (const message of messages) this.#done.push(message);
+      if (overflow.length > 0) this.#done.push({ role: 'user', content: overflow });
+    }
+    for (const message of this.#behind) this.#done.push(message);
+    this.#behind = [];
+  }
+
+  #message(turn: Turn): ChatAssistantMessage {
+    const refusal = turn.refusals.join('\n');
+    const apart = refusal !== '' && this.#dialect.openAIExtras;
+    const content = (apart || refusal === '' ? turn.texts : [...turn.texts, refusal]).join('\n');
+    const empty = content.trim() === '' && (turn.calls.length > 0 || apart);
+    return {
+      role: 'assistant',
+      content: empty ? null : content,
+      ...(apart ? { refusal } : {}),
+      ...this.#thinking(turn.reasoning.join('\n')),
+      ...(turn.calls.length > 0 ? { tool_calls: turn.calls } : {}),
+    };
+  }
+
+  #thinking(text: string): Pick<ChatAssistantMessage, 'reasoning' | 'reasoning_content'> {
+    const field = this.#dialect.reasoningHistoryField;
+    if (text === '' || field === 'None') return {};
+    return field === 'Reasoning' ? { reasoning: text } : { reasoning_content: text };
+  }
+}
