@@ -12,7 +12,11 @@ export interface StageOptions {
   readonly namespaces: readonly string[];
   /** Default: one of each. */
   readonly roles?: readonly ('controller' | 'gateway')[];
-  readonly kubeconfigs?: { readonly controller?: string; readonly gateway?: string };
+  /** Called once the namespaces are there; answers the kubeconfig of each role. Default: the admin's. */
+  readonly kubeconfigs?: (
+    cluster: Cluster,
+    namespaces: readonly string[],
+  ) => Promise<{ readonly controller: string; readonly gateway: string }>;
   readonly logLevel?: RoleOptions['logLevel'];
   readonly flags?: { readonly controller?: readonly string[]; readonly gateway?: readonly string[] };
 }
@@ -54,6 +58,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const namespaces: string[] = [];
   for (const prefix of options.namespaces) namespaces.push(await cluster.newNamespace(prefix));
   const [home = ''] = namespaces;
+  const kubeconfigs = await options.kubeconfigs?.(cluster, namespaces);
   const resources = resourcesOf(cluster);
   const controllers: RoleProcess[] = [];
   const gateways: RoleProcess[] = [];
@@ -69,7 +74,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     async start(role, more = {}) {
       const all = role === 'controller' ? controllers : gateways;
       const process = await startRole(role, {
-        kubeconfig: options.kubeconfigs?.[role] ?? cluster.address.kubeconfig,
+        kubeconfig: kubeconfigs?.[role] ?? cluster.address.kubeconfig,
         namespaces,
         podName: `${role}-${all.length}`,
         ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
