@@ -38,6 +38,8 @@ export class Caller {
   readonly #lastOnConnection: () => boolean;
   #listensForDrain = false;
   #broken = false;
+  /** Whether all of the answer is written, although it is not ended. */
+  #answered = false;
   #silence: NodeJS.Timeout | undefined;
 
   constructor(
@@ -105,9 +107,9 @@ export class Caller {
 
   end(bytes?: Buffer | string): void {
     if (this.gone || this.#broken) return;
-    if (bytes === undefined) this.#response.end();
+    if (!this.request.complete) this.#endAfterBody(bytes);
+    else if (bytes === undefined) this.#response.end();
     else this.#response.end(bytes);
-    this.#linger();
   }
 
   /** Breaks the connection: the only way to say that a plain answer, once begun, is not complete. */
@@ -137,20 +139,26 @@ export class Caller {
 
   #closed(): void {
     clearTimeout(this.#silence);
-    if (!this.#response.writableFinished && !this.#broken) {
+    if (!this.#response.writableFinished && !this.#broken && !this.#answered) {
       this.gone = true;
       this.listener?.gone();
     }
     this.record?.closed();
   }
 
-  /** Closing at once would reset the connection, and the answer with it, while the caller still sends its body. */
-  #linger(): void {
+  /**
+   * Ends an answer that was given while the caller still sends its body. Ending it at once could close the connection,
+   * which the kernel turns into a reset where bytes are unread, and the caller would never get to read the answer.
+   */
+  #endAfterBody(bytes: Buffer | string | undefined): void {
     const { request } = this;
-    if (request.complete) return;
-    request.resume();
+    this.#answered = true;
+    if (bytes === undefined) this.#response.flushHeaders();
+    else this.#response.write(bytes);
     const timer = setTimeout(() => request.socket.destroy(), lingerMs);
     request.once('close', () => clearTimeout(timer));
+    request.once('end', () => this.#response.end());
+    request.resume();
   }
 }
 

@@ -212,6 +212,19 @@ describe('connections', () => {
     expect(answer).toMatch(/^HTTP\/1.1 400 /);
   });
 
+  test('a refusal reaches a caller that goes on sending', async () => {
+    const answer = await rawExchange(gateway.port, async (socket) => {
+      socket.pause();
+      socket.write(head('POST', '/v1/chat/completions', ['content-length: 3000000', 'connection: close']));
+      for (let sent = 0; sent < 3_000_000; sent += 100_000) {
+        socket.write(Buffer.alloc(100_000, 0x20));
+        await delay(5);
+      }
+      socket.resume();
+    });
+    expect(answer).toMatch(/^HTTP\/1.1 413 [\s\S]*request_too_large/);
+  });
+
   test('both lengths at once are refused', async () => {
     const answer = await rawExchange(
       gateway.port,
