@@ -8,6 +8,8 @@ import {
   asObject,
   missing,
   optionalBoolean,
+  optionalNumber,
+  optionalObject,
   optionalString,
   required,
   requiredString,
@@ -138,6 +140,9 @@ function nothingToAnswer(body: JsonObject): ConversionError {
 }
 
 function noteDropped(body: JsonObject, { dropped }: ResponsesContext): void {
+  optionalBoolean(body, 'store', '');
+  optionalNumber(body, 'max_tool_calls', '', { integer: true, least: 0 });
+  optionalObject(body, 'stream_options', '');
   if ((optionalString(body, 'truncation', '') ?? 'disabled') !== 'disabled') dropped.loss('truncation');
   noteUnread(body, { read, hints }, dropped);
 }

@@ -1,11 +1,11 @@
 /** A named event, as Anthropic and Responses clients read it: they ignore events without an `event:` line. One write each. */
 export function namedEvent(payload: { readonly type: string; readonly [field: string]: unknown }): string {
-  return `event: ${payload.type}\ndata: ${JSON.stringify(payload)}\n\n`;
+  return `event: ${payload.type}\ndata: ${oneLine(payload)}\n\n`;
 }
 
 /** An event without a name, as chat-completions and completions clients read it. */
 export function dataEvent(payload: unknown): string {
-  return `data: ${JSON.stringify(payload)}\n\n`;
+  return `data: ${oneLine(payload)}\n\n`;
 }
 
 /** The end of a stream of the OpenAI family. */
@@ -14,4 +14,16 @@ export const doneEvent = 'data: [DONE]\n\n';
 /** A comment, which clients pass over; keeps connections alive. */
 export function commentEvent(text: string): string {
   return `: ${text}\n\n`;
+}
+
+const separators = /[\u0085\u2028\u2029]/g;
+
+/** JSON on one line also for readers that end lines at any Unicode separator, as Python's `splitlines` does. */
+function oneLine(payload: unknown): string {
+  const json = JSON.stringify(payload);
+  return json.search(separators) < 0 ? json : json.replace(separators, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

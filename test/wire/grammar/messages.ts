@@ -44,7 +44,7 @@ export function readMessagesStream(
 }
 
 function splitEvents(stream: string): Json[] {
-  if (stream.includes('\r')) throw new Error('lines end with LF alone');
+  if (/[\r\u0085\u2028\u2029]/.test(stream)) throw new Error('lines end with LF alone');
   if (!stream.endsWith('\n\n')) throw new Error('the last event has no blank line');
   return stream
     .slice(0, -2)

@@ -1,0 +1,113 @@
+import { isObject, type JsonObject, listOf, parseJson } from './json.ts';
+import type { ToolOrigin } from './tool-names.ts';
+import type { UrlCitation } from './url-citations.ts';
+
+// The output items of a response (formats: Responses object), for whole replies and for streams alike.
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+
+export interface OutputTextPart {
+  readonly type: 'output_text';
+  readonly text: string;
+  readonly annotations: readonly object[];
+  readonly logprobs: readonly object[];
+}
+
+export interface RefusalPart {
+  readonly type: 'refusal';
+  readonly refusal: string;
+}
+
+export type MessagePart = OutputTextPart | RefusalPart;
+
+/** An item of `output`. */
+export interface ResponsesItem {
+  readonly type: string;
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+
+/** What is known of a call before its arguments. */
+export interface CallIdentity {
+  readonly id: string;
+  readonly callId: string;
+  readonly origin: ToolOrigin;
+}
+
+export function outputTextPart(
+  text: string,
+  annotations: readonly object[] = [],
+  logprobs: readonly object[] = [],
+): OutputTextPart {
+  return { type: 'output_text', text, annotations, logprobs };
+}
+
+export function messageItem(id: string, status: ItemStatus, content: readonly MessagePart[]): ResponsesItem {
+  return { type: 'message', id, status, role: 'assistant', content };
+}
+
+/** Reasoning as a summary, where the request asked for one, or as text; `text` undefined: nothing yet. */
+export function reasoningItem(
+  id: string,
+  status: ItemStatus,
+  text: string | undefined,
+  summarized: boolean,
+): ResponsesItem {
+  const said = text === undefined ? [] : [text];
+  if (summarized)
+    return {
+      type: 'reasoning',
+      id,
+      status,
+      summary: said.map((part) => ({ type: 'summary_text', text: part })),
+    };
+  const content = said.map((part) => ({ type: 'reasoning_text', text: part }));
+  return { type: 'reasoning', id, status, summary: [], content };
+}
+
+/** A call of a function or of a free-text tool, under the name and namespace that the caller knows. */
+export function callItem(call: CallIdentity, status: ItemStatus, text: string): ResponsesItem {
+  const { id, callId, origin } = call;
+  const namespace = origin.namespace === undefined ? {} : { namespace: origin.namespace };
+  const named = { call_id: callId, name: origin.name, ...namespace };
+  return origin.custom === true
+    ? { type: 'custom_tool_call', id, ...named, input: text, ...(status === 'in_progress' ? {} : { status }) }
+    : { type: 'function_call', id, ...named, arguments: text, status };
+}
+
+/** The prefix of the ids of a call's items. */
+export function callPrefix(origin: ToolOrigin): string {
+  return origin.custom === true ? 'ctc_' : 'fc_';
+}
+
+/** No arguments at all are written as an empty object: clients parse them. */
+export function wholeArguments(text: string): string {
+  return text.trim() === '' ? `${text}{}` : text;
+}
+
+/** The text in the `input` of a free-text tool's arguments; what is no such object is the text itself. */
+export function customInput(text: string): string {
+  const value = parseJson(text);
+  return isObject(value) && typeof value['input'] === 'string' ? value['input'] : text;
+}
+
+export function urlCitation(citation: UrlCitation): object {
+  const { startIndex, endIndex, url, title } = citation;
+  return { type: 'url_citation', start_index: startIndex, end_index: endIndex, url, title };
+}
+
+/** Entries of chat `logprobs.content` with every field that the vendor's types promise; others are passed over. */
+export function outputLogprobs(entries: readonly unknown[]): readonly object[] {
+  return entries.flatMap((entry) => {
+    if (!isObject(entry)) return [];
+    const own = tokenOf(entry);
+    const alternatives = listOf(entry['top_logprobs']).filter(isObject).flatMap(tokenOf);
+    return own.map((token) => ({ ...token, top_logprobs: alternatives }));
+  });
+}
+
+function tokenOf(entry: JsonObject): readonly object[] {
+  const { token, logprob, bytes } = entry;
+  if (typeof token !== 'string' || typeof logprob !== 'number') return [];
+  return [{ token, logprob, bytes: listOf(bytes).filter((byte) => typeof byte === 'number') }];
+}

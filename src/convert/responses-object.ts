@@ -1,0 +1,74 @@
+import type { ChatUsage } from './chat-usage.ts';
+import type { Finish } from './finish-reason.ts';
+import type { ResponsesItem } from './responses-items.ts';
+import type { ResponsesState } from './responses-state.ts';
+
+/** What stays the same in every object of one response. */
+export interface ResponseIdentity {
+  readonly id: string;
+  /** Unix time in seconds. */
+  readonly createdAt: number;
+}
+
+/** How far a response is. */
+export interface ResponseProgress {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  readonly output: readonly ResponsesItem[];
+  readonly usage?: ChatUsage;
+  readonly serviceTier?: string | undefined;
+  /** Why it is incomplete. */
+  readonly reason?: string;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** The response object with every key that is required, done or not (formats: Responses object). */
+export function responseObject(
+  identity: ResponseIdentity,
+  progress: ResponseProgress,
+  state: ResponsesState,
+) {
+  const { status, usage, reason, error } = progress;
+  return {
+    id: identity.id,
+    object: 'response',
+    created_at: identity.createdAt,
+    completed_at: status === 'completed' ? seconds(state.now) : null,
+    status,
+    error: error ?? null,
+    incomplete_details: reason === undefined ? null : { reason },
+    ...state.echo,
+    service_tier: progress.serviceTier ?? 'default',
+    output: progress.output,
+    usage: usage === undefined ? null : responsesUsage(usage),
+  };
+}
+
+/** The time of the response's making, and a fresh id. */
+export function newIdentity(state: ResponsesState): ResponseIdentity {
+  return { id: state.newId('resp_'), createdAt: seconds(state.now) };
+}
+
+/** Status and reason of an answer that ended so (formats: finish_reason). */
+export function endingOf(finish: Exclude<Finish, 'failed'>): Pick<ResponseProgress, 'status' | 'reason'> {
+  if (finish === 'length') return { status: 'incomplete', reason: 'max_output_tokens' };
+  if (finish === 'filter') return { status: 'incomplete', reason: 'content_filter' };
+  return { status: 'completed' };
+}
+
+function responsesUsage(usage: ChatUsage) {
+  const { prompt, cacheRead, cacheWrite, completion, reasoning } = usage;
+  return {
+    input_tokens: prompt,
+    input_tokens_details: {
+      cached_tokens: cacheRead ?? 0,
+      ...(cacheWrite === undefined ? {} : { cache_write_tokens: cacheWrite }),
+    },
+    output_tokens: completion,
+    output_tokens_details: { reasoning_tokens: reasoning ?? 0 },
+    total_tokens: prompt + completion,
+  };
+}
+
+function seconds(now: () => number): number {
+  return Math.floor(now() / 1_000);
+}

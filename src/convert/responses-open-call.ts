@@ -1,0 +1,87 @@
+import type { ToolArguments } from './chat-event.ts';
+import type { Progress } from './json-progress.ts';
+import {
+  type CallIdentity,
+  callItem,
+  customInput,
+  type ItemStatus,
+  type ResponsesItem,
+  wholeArguments,
+} from './responses-items.ts';
+import type { Emit, ItemPlace } from './responses-open-item.ts';
+
+/**
+ * A call of a streamed response (formats: responses events). Arguments of a function are passed on as they come; the
+ * input of a free-text tool stands inside JSON and is given in one piece at the end.
+ */
+export class OpenCall {
+  readonly #call: CallIdentity & ItemPlace;
+  readonly #emit: Emit;
+  #text = '';
+  #progress: Progress = 'empty';
+  #final: ResponsesItem | undefined;
+
+  constructor(call: CallIdentity & ItemPlace, emit: Emit) {
+    this.#call = call;
+    this.#emit = emit;
+    const item = callItem(call, 'in_progress', '');
+    emit({ type: 'response.output_item.added', output_index: call.index, item });
+  }
+
+  /** Whether nothing more can come. */
+  get isWhole(): boolean {
+    return this.#progress === 'complete';
+  }
+
+  add({ text, progress }: ToolArguments): void {
+    this.#progress = progress;
+    this.#text += text;
+    if (!this.#isCustom() && text !== '') this.#delta(text);
+  }
+
+  close(status: ItemStatus): void {
+    if (this.#isCustom()) this.#closeCustom();
+    else this.#closeFunction();
+    this.#final = callItem(this.#call, status, this.#whole());
+    this.#emit({ type: 'response.output_item.done', output_index: this.#call.index, item: this.#final });
+  }
+
+  snapshot(): ResponsesItem {
+    return this.#final ?? callItem(this.#call, 'incomplete', this.#isCustom() ? this.#whole() : this.#text);
+  }
+
+  #closeFunction(): void {
+    const whole = this.#whole();
+    // Clients that add up the deltas must come to the same text.
+    if (whole.length > this.#text.length) this.#delta(whole.slice(this.#text.length));
+    this.#emit({
+      type: 'response.function_call_arguments.done',
+      ...this.#at(),
+      name: this.#call.origin.name,
+      arguments: whole,
+    });
+  }
+
+  #closeCustom(): void {
+    const input = this.#whole();
+    if (input !== '')
+      this.#emit({ type: 'response.custom_tool_call_input.delta', ...this.#at(), delta: input });
+    this.#emit({ type: 'response.custom_tool_call_input.done', ...this.#at(), input });
+  }
+
+  #whole(): string {
+    return this.#isCustom() ? customInput(this.#text) : wholeArguments(this.#text);
+  }
+
+  #delta(delta: string): void {
+    this.#emit({ type: 'response.function_call_arguments.delta', ...this.#at(), delta });
+  }
+
+  #isCustom(): boolean {
+    return this.#call.origin.custom === true;
+  }
+
+  #at() {
+    return { item_id: this.#call.id, output_index: this.#call.index };
+  }
+}

@@ -1,0 +1,55 @@
+import { type ItemStatus, type ResponsesItem, reasoningItem } from './responses-items.ts';
+import type { Emit, ItemPlace } from './responses-open-item.ts';
+
+/** A reasoning item of a streamed response (formats: responses events), shown as a summary or as text. */
+export class OpenReasoning {
+  /** Reasoning may always be over. */
+  readonly isWhole = true;
+  readonly #place: ItemPlace;
+  readonly #summarized: boolean;
+  readonly #emit: Emit;
+  #text = '';
+  #final: ResponsesItem | undefined;
+
+  constructor(place: ItemPlace, summarized: boolean, emit: Emit) {
+    this.#place = place;
+    this.#summarized = summarized;
+    this.#emit = emit;
+    const item = reasoningItem(place.id, 'in_progress', undefined, summarized);
+    emit({ type: 'response.output_item.added', output_index: place.index, item });
+    emit({ type: this.#type('part.added'), ...this.#at(), part: this.#part('') });
+  }
+
+  add(text: string): void {
+    this.#text += text;
+    this.#emit({ type: this.#type('text.delta'), ...this.#at(), delta: text });
+  }
+
+  close(status: ItemStatus): void {
+    const text = this.#text;
+    const at = this.#at();
+    this.#emit({ type: this.#type('text.done'), ...at, text });
+    this.#emit({ type: this.#type('part.done'), ...at, part: this.#part(text) });
+    this.#final = reasoningItem(this.#place.id, status, text, this.#summarized);
+    const { index } = this.#place;
+    this.#emit({ type: 'response.output_item.done', output_index: index, item: this.#final });
+  }
+
+  snapshot(): ResponsesItem {
+    return this.#final ?? reasoningItem(this.#place.id, 'incomplete', this.#text, this.#summarized);
+  }
+
+  #type(step: 'part.added' | 'part.done' | 'text.delta' | 'text.done'): string {
+    if (this.#summarized) return `response.reasoning_summary_${step}`;
+    return step.startsWith('part') ? `response.content_${step}` : `response.reasoning_${step}`;
+  }
+
+  #part(text: string) {
+    return { type: this.#summarized ? 'summary_text' : 'reasoning_text', text };
+  }
+
+  #at() {
+    const place = { item_id: this.#place.id, output_index: this.#place.index };
+    return this.#summarized ? { ...place, summary_index: 0 } : { ...place, content_index: 0 };
+  }
+}

@@ -1,0 +1,142 @@
+import type { ChatEvent, StreamEnd } from './chat-event.ts';
+import { ChatStream } from './chat-stream.ts';
+import type { ConvertedStream } from './conversion.ts';
+import { responsesStreamError } from './responses-errors.ts';
+import {
+  endingOf,
+  newIdentity,
+  type ResponseIdentity,
+  type ResponseProgress,
+  responseObject,
+} from './responses-object.ts';
+import type { ResponsesEvent } from './responses-open-item.ts';
+import { ResponsesOutput } from './responses-output.ts';
+import type { ResponsesState } from './responses-state.ts';
+import { commentEvent, doneEvent, namedEvent } from './sse-writer.ts';
+import type { UpstreamFault } from './upstream-fault.ts';
+
+/** What the caller has seen of an opened stream: the response's identity, and how many events were numbered. */
+export interface ResponsesOpened extends ResponseIdentity {
+  readonly events: number;
+}
+
+/**
+ * A chat stream converted to Responses events (formats: responses events). `opened` goes on with what an earlier
+ * node's stream began: same id, next number.
+ */
+export function createResponsesStream(
+  state: ResponsesState,
+  opened?: ResponsesOpened,
+): ConvertedStream<ResponsesOpened> {
+  return new ResponsesStream(state, opened);
+}
+
+class ResponsesStream implements ConvertedStream<ResponsesOpened> {
+  readonly #state: ResponsesState;
+  readonly #chat = new ChatStream();
+  readonly #output: ResponsesOutput;
+  #identity: ResponseIdentity | undefined;
+  #events = 0;
+  #out: string[] = [];
+  hasContent = false;
+  done = false;
+  fault: UpstreamFault | undefined;
+
+  constructor(state: ResponsesState, opened: ResponsesOpened | undefined) {
+    this.#state = state;
+    this.#output = new ResponsesOutput(state, (event) => {
+      this.#open();
+      this.hasContent = true;
+      this.#write(event);
+    });
+    if (opened === undefined) return;
+    this.#identity = { id: opened.id, createdAt: opened.createdAt };
+    this.#events = opened.events;
+  }
+
+  get opened(): ResponsesOpened | undefined {
+    return this.#identity === undefined ? undefined : { ...this.#identity, events: this.#events };
+  }
+
+  get lost(): readonly string[] {
+    return [...this.#output.lost];
+  }
+
+  push(bytes: Uint8Array): string[] {
+    return this.#isOver() ? [] : this.#convert(this.#chat.push(bytes));
+  }
+
+  end(cut?: UpstreamFault): string[] {
+    return this.#isOver() ? [] : this.#convert(this.#chat.end(cut));
+  }
+
+  /** Opens the response and shows that somebody is there; comments alone reset no client's limit between events. */
+  keepAlive(): string[] {
+    if (this.done) return [];
+    this.#open();
+    this.#out.push(commentEvent('keepalive'));
+    return this.#given();
+  }
+
+  /** `error`, on which SDKs throw, then `response.failed`, on which Codex acts. Nothing open is called done. */
+  fail(fault: UpstreamFault): string[] {
+    if (this.done) return [];
+    const error = responsesStreamError(fault);
+    const { code, message } = error;
+    this.#open();
+    this.#write({ type: 'error', error });
+    this.#close({ status: 'failed', output: this.#output.snapshot(), error: { code, message } });
+    return this.#given();
+  }
+
+  #isOver(): boolean {
+    return this.done || this.fault !== undefined;
+  }
+
+  #convert(events: readonly ChatEvent[]): string[] {
+    for (const event of events) {
+      if (event.type === 'fault') this.fault = event.fault;
+      else if (event.type === 'end') this.#finish(event);
+      else this.#output.take(event);
+    }
+    return this.#given();
+  }
+
+  #finish({ finish, usage, serviceTier }: StreamEnd): void {
+    const ending = endingOf(finish);
+    this.#open();
+    this.#output.end(ending.status === 'incomplete');
+    this.#close({ ...ending, output: this.#output.snapshot(), usage, serviceTier });
+    this.hasContent = true;
+  }
+
+  #close(progress: ResponseProgress): void {
+    this.#writeResponse(`response.${progress.status}`, progress);
+    this.#out.push(doneEvent);
+    this.done = true;
+  }
+
+  #open(): void {
+    if (this.#identity !== undefined) return;
+    this.#identity = newIdentity(this.#state);
+    const progress = { status: 'in_progress', output: [] } as const;
+    this.#writeResponse('response.created', progress);
+    this.#writeResponse('response.in_progress', progress);
+  }
+
+  #writeResponse(type: string, progress: ResponseProgress): void {
+    const identity = this.#identity ?? newIdentity(this.#state);
+    this.#write({ type, response: responseObject(identity, progress, this.#state) });
+  }
+
+  #write({ type, ...fields }: ResponsesEvent): void {
+    this.#out.push(namedEvent({ type, sequence_number: this.#events, ...fields }));
+    this.#events += 1;
+  }
+
+  #given(): string[] {
+    const out = this.#out;
+    this.#out = [];
+    return out;
+  }
+}
