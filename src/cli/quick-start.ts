@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isScalar, parseDocument } from 'yaml';
 import { sealApiKey } from '../resources/sealed-key.ts';
@@ -35,8 +35,8 @@ export async function prepareQuickStart(options: {
   const found = await readdir(manifests);
   const first = found.length === 0;
   if (first) {
-    await writeFile(file('api-key.yaml'), apiKeyManifest);
-    await writeFile(file('provider.yaml.example'), providerExample);
+    await writeWhole(file('api-key.yaml'), apiKeyManifest);
+    await writeWhole(file('provider.yaml.example'), providerExample);
   }
   // A start that was ended early may have left the key alone.
   const hasNodes = found.some((name) => /\.(?:ya?ml|json)$/.test(name) && name !== 'api-key.yaml');
@@ -52,7 +52,7 @@ export async function prepareQuickStart(options: {
     declareOpenAI:
       node?.kind === 'openai' && openAIKey !== undefined && !existsSync(file('openai.yaml'))
         ? async (recipient) => {
-            await writeFile(file('openai.yaml'), await openAIManifest(openAIKey, recipient), { mode: 0o600 });
+            await writeWhole(file('openai.yaml'), await openAIManifest(openAIKey, recipient), 0o600);
           }
         : undefined,
     notices,
@@ -67,7 +67,7 @@ export async function prepareQuickStart(options: {
         if (declared !== upstream)
           notices.push(`--upstream is not used: ${path} already declares ${declared}; edit it there.`);
       } else {
-        await writeFile(path, serverManifest(upstream));
+        await writeWhole(path, serverManifest(upstream));
       }
       return { name: 'upstream', kind: 'server' };
     }
@@ -87,6 +87,12 @@ export async function prepareQuickStart(options: {
   }
 }
 
+/** Whole or not at all: a start that is killed must not leave half a manifest that the next one takes for declared. */
+async function writeWhole(path: string, text: string, mode = 0o666): Promise<void> {
+  await writeFile(`${path}.new`, text, { mode });
+  await rename(`${path}.new`, path);
+}
+
 /** Starts the demo on the port that its manifest names; takes another and writes it there where that one is taken. */
 async function startDeclaredDemo(
   path: string,
@@ -94,7 +100,7 @@ async function startDeclaredDemo(
 ): Promise<{ port: number; close(): Promise<void> }> {
   if (!existsSync(path)) {
     const demo = await startDemoUpstream(0);
-    await writeFile(path, demoManifest(demo.port));
+    await writeWhole(path, demoManifest(demo.port));
     return demo;
   }
   const document = parseDocument(await readFile(path, 'utf8'));
@@ -109,7 +115,7 @@ async function startDeclaredDemo(
   } catch {
     const demo = await startDemoUpstream(0);
     document.setIn(['spec', 'baseURL'], `http://127.0.0.1:${demo.port}/v1`);
-    await writeFile(path, document.toString());
+    await writeWhole(path, document.toString());
     notices.push(
       `Port ${declared.port} is taken; the demo upstream listens on ${demo.port} and ${path} says so.`,
     );

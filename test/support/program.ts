@@ -8,6 +8,7 @@ import { eventually } from './eventually.ts';
 import { type Guard, startGuard } from './guard.ts';
 
 const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const noNames = new URL('./no-names.ts', import.meta.url).href;
 const stopMs = 30_000;
 
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string };
@@ -18,6 +19,8 @@ export interface ProgramOptions {
   /** Added to `PATH`: nothing of the user's own settings may reach it. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Whether host names resolve; false wherever manifests name real providers, which no test may call. */
+  readonly names?: boolean;
   /** A program that runs it, such as `setpriv` with its arguments. */
   readonly under?: readonly string[];
 }
@@ -58,8 +61,14 @@ afterEach(({ task }) => {
 });
 
 /** Starts the program and answers at once. */
-export function startProgram({ args, env = {}, cwd, under = [] }: ProgramOptions): Program {
-  const [command = '', ...rest] = [...under, process.execPath, mainFile, ...args];
+export function startProgram({ args, env = {}, cwd, names = true, under = [] }: ProgramOptions): Program {
+  const [command = '', ...rest] = [
+    ...under,
+    process.execPath,
+    ...(names ? [] : ['--import', noNames]),
+    mainFile,
+    ...args,
+  ];
   const child = spawn(command, rest, {
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -23,6 +23,8 @@ export interface StandaloneOptions {
   readonly folders?: Folders;
   readonly flags?: readonly string[];
   readonly logLevel?: 'debug' | 'info';
+  /** Whether host names resolve; see `ProgramOptions`. */
+  readonly names?: boolean;
 }
 
 /** `model-gateway standalone` as a process, serving. */
@@ -69,6 +71,7 @@ export async function startStandalone(options: StandaloneOptions = {}): Promise<
       ...['--log-level', options.logLevel ?? 'info'],
       ...(options.flags ?? []),
     ],
+    names: options.names ?? true,
   });
   await program.until('standalone serves', () => program.listens('Serving') !== undefined);
   const address = program.listens('Serving') ?? '';
