@@ -51,6 +51,8 @@ export interface GatewayOptions {
 
 /** How long idle connections stay open after the listener was closed, for requests already on their way. */
 const lastRequestsMs = 100;
+/** How long answers that were written may take to leave through their sockets. */
+const lastWritesMs = 1_000;
 
 /** Sets the HTTP server up; nothing listens yet. */
 export function createGateway(options: GatewayOptions): Gateway {
@@ -116,7 +118,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     app.server.closeIdleConnections();
     // What was written last is still on its way through the socket.
     if (inFlight > 0) app.server.closeAllConnections();
-    await app.close();
+    const closed = app.close();
+    // A connection that never sent a whole request is not idle to node:http: nothing but this would ever end it.
+    await Promise.race([closed, delay(lastWritesMs, undefined, { ref: false })]);
+    app.server.closeAllConnections();
+    await closed;
   };
   let stopping: Promise<void> | undefined;
   return {

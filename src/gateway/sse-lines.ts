@@ -28,6 +28,25 @@ export class SseLines {
   }
 
   take(piece: Buffer): void {
+    // Nearly every stream uses LF alone, and finding those is much cheaper than looking at each byte.
+    if (this.#afterCr || piece.includes(0x0d)) this.#takeAnyEnds(piece);
+    else this.#takeLineFeeds(piece);
+  }
+
+  #takeLineFeeds(piece: Buffer): void {
+    let start = 0;
+    for (let end = piece.indexOf(0x0a); end !== -1; end = piece.indexOf(0x0a, start)) {
+      this.#lineLength += end - start;
+      this.#endLine(piece, start, end);
+      start = end + 1;
+    }
+    if (start === piece.length) return;
+    this.#lineLength += piece.length - start;
+    this.atBoundary = false;
+    this.#carry(piece, start, piece.length);
+  }
+
+  #takeAnyEnds(piece: Buffer): void {
     let lineStart = 0;
     for (let at = 0; at < piece.length; at++) {
       const c = piece[at];
@@ -53,6 +72,7 @@ export class SseLines {
       return;
     }
     this.#lineLength = 0;
+    this.atBoundary = false;
     if (this.#carried === '' && !this.#matters(piece, start)) return;
     if (start < end) this.#carry(piece, start, end);
     const line = this.#carried;
