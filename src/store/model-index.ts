@@ -1,18 +1,20 @@
 import { servedNames } from './node-models.ts';
 import type { Candidate, NodeEntry, ServedModel } from './store.ts';
 
-/** Several nodes know one name; the answer is put together when next asked for. */
-interface Shared {
-  readonly byNode: Map<string, Candidate>;
-  served: ServedModel | undefined;
-}
+/** A node alone serves the name as its own, enabled: the rule by far, so that it costs no object of its own. */
+type Server = NodeEntry | Candidate;
 
-/** One node is the common case of long lists, so it costs one small object; its answer is made when first asked for. */
-type Slot = Candidate | ServedModel | Shared;
+/** A list while they are few: a map of ten costs five times as much, and many names are served by a few nodes. */
+type Slot = Server | Server[] | Map<string, Server>;
+
+const few = 16;
+/** Answers kept. A listing of all models asks for every name, and would otherwise leave 100 MB behind. */
+const maxAnswers = 10_000;
 
 /** Which nodes know a name. The cost of a change depends on the names of the changed node alone. */
 export class ModelIndex {
   readonly #slots = new Map<string, Slot>();
+  readonly #answers = new Map<string, ServedModel>();
 
   /** Takes `after` in place of `before`; either may be absent. Both are the same node. */
   replace(before: NodeEntry | undefined, after: NodeEntry | undefined): void {
@@ -23,18 +25,19 @@ export class ModelIndex {
       }
     }
     if (after === undefined || names === undefined) return;
-    for (const [name, { model, enabled }] of names) this.#set(name, { node: after, model, enabled });
+    for (const [name, { model, enabled }] of names) {
+      this.#set(name, after.id, model === name && enabled ? after : { node: after, model, enabled });
+    }
   }
 
   served(name: string): ServedModel | undefined {
+    const known = this.#answers.get(name);
+    if (known !== undefined) return known;
     const slot = this.#slots.get(name);
-    if (slot === undefined || 'candidates' in slot) return slot;
-    if ('byNode' in slot) {
-      slot.served ??= { name, candidates: [...slot.byNode.values()] };
-      return slot.served;
-    }
-    const served = { name, candidates: [slot] };
-    this.#slots.set(name, served);
+    if (slot === undefined) return undefined;
+    const served = { name, candidates: serversOf(slot).map((server) => candidateOf(server, name)) };
+    if (this.#answers.size >= maxAnswers) this.#forgetOldest();
+    this.#answers.set(name, served);
     return served;
   }
 
@@ -42,43 +45,53 @@ export class ModelIndex {
     return this.#slots.keys();
   }
 
-  #set(name: string, candidate: Candidate): void {
+  #set(name: string, id: string, server: Server): void {
+    this.#answers.delete(name);
     const slot = this.#slots.get(name);
-    if (slot === undefined) {
-      this.#slots.set(name, candidate);
-    } else if ('byNode' in slot) {
-      slot.byNode.set(candidate.node.id, candidate);
-      slot.served = undefined;
+    if (slot instanceof Map) {
+      slot.set(id, server);
+    } else if (slot === undefined) {
+      this.#slots.set(name, server);
     } else {
-      const other = only(slot);
-      if (other === undefined || other.node.id === candidate.node.id) {
-        this.#slots.set(name, candidate);
-      } else {
-        const byNode = new Map([
-          [other.node.id, other],
-          [candidate.node.id, candidate],
-        ]);
-        this.#slots.set(name, { byNode, served: undefined });
-      }
+      const servers = serversOf(slot);
+      const others = servers.filter((other) => nodeOf(other).id !== id);
+      if (others.length === 0) this.#slots.set(name, server);
+      else if (others.length < few) this.#slots.set(name, [...others, server]);
+      else this.#slots.set(name, new Map([...others, server].map((each) => [nodeOf(each).id, each])));
     }
   }
 
   #remove(name: string, id: string): void {
+    this.#answers.delete(name);
     const slot = this.#slots.get(name);
     if (slot === undefined) return;
-    if (!('byNode' in slot)) {
-      if (only(slot)?.node.id === id) this.#slots.delete(name);
+    if (slot instanceof Map) {
+      slot.delete(id);
+      if (slot.size >= few) return;
+    }
+    const others = serversOf(slot).filter((other) => nodeOf(other).id !== id);
+    const [only] = others;
+    if (only === undefined) this.#slots.delete(name);
+    else this.#slots.set(name, others.length === 1 ? only : others);
+  }
+
+  #forgetOldest(): void {
+    for (const name of this.#answers.keys()) {
+      this.#answers.delete(name);
       return;
     }
-    slot.byNode.delete(id);
-    slot.served = undefined;
-    if (slot.byNode.size > 1) return;
-    const [last] = slot.byNode.values();
-    if (last === undefined) this.#slots.delete(name);
-    else this.#slots.set(name, last);
   }
 }
 
-function only(slot: Candidate | ServedModel): Candidate | undefined {
-  return 'candidates' in slot ? slot.candidates[0] : slot;
+function serversOf(slot: Slot): readonly Server[] {
+  if (slot instanceof Map) return [...slot.values()];
+  return Array.isArray(slot) ? slot : [slot];
+}
+
+function nodeOf(server: Server): NodeEntry {
+  return 'node' in server ? server.node : server;
+}
+
+function candidateOf(server: Server, name: string): Candidate {
+  return 'node' in server ? server : { node: server, model: name, enabled: true };
 }

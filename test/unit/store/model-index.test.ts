@@ -55,6 +55,35 @@ describe('who serves a name', () => {
     ).toEqual(['m', 'other']);
   });
 
+  test('a name of many nodes, from the first to the last and back', () => {
+    const index = new ModelIndex();
+    const entries = Array.from({ length: 40 }, (_, number) => entry(`n${number}`, ['m']));
+    for (const [number, each] of entries.entries()) {
+      index.replace(undefined, each);
+      expect(index.served('m')?.candidates).toHaveLength(number + 1);
+    }
+    const changed = entry('n20', ['m'], { models: [{ name: 'm', enabled: false }] });
+    index.replace(entries[20], changed);
+    expect(index.served('m')?.candidates.filter(({ enabled }) => !enabled)).toEqual([
+      { node: changed, model: 'm', enabled: false },
+    ]);
+    for (const [number, each] of entries.entries()) {
+      index.replace(each, undefined);
+      expect(nodesOf(index, 'm')).toHaveLength(39 - number);
+    }
+    expect(index.served('m')).toBeUndefined();
+  });
+
+  test('more names than answers are kept', () => {
+    const index = new ModelIndex();
+    for (let node = 0; node < 11; node += 1) {
+      const names = Array.from({ length: 1_000 }, (_, number) => `n${node}-m${number}`);
+      index.replace(undefined, entry(`n${node}`, names));
+    }
+    for (const name of index.names()) expect(index.served(name)?.candidates).toHaveLength(1);
+    expect(nodesOf(index, 'n0-m0')).toEqual(['default/n0']);
+  });
+
   test('disabled models stay known', () => {
     const index = new ModelIndex();
     index.replace(undefined, entry('a', ['m'], { models: [{ name: 'm', enabled: false }] }));
