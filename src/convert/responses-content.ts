@@ -38,7 +38,9 @@ interface Part {
 export function userContent(owner: JsonObject, at: string, context: ResponsesContext) {
   const parts = readParts(owner, 'content', at).map((part) => mediaPart(part, context) ?? textPart(part));
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-  return texts.length === parts.length ? texts.join('\n') : parts;
+  if (texts.length === parts.length) return texts.join('\n');
+  // Beside an image an empty text says nothing, and many servers refuse it.
+  return parts.filter((part) => part.type !== 'text' || part.text !== '');
 }
 
 /** The text of a system or developer message. */

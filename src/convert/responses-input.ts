@@ -99,7 +99,7 @@ function readCall(item: JsonObject, type: string, at: string, context: Responses
     type: 'function',
     function: {
       name: context.names.chatName(origin),
-      arguments: custom ? JSON.stringify({ input: text }) : text === '' ? '{}' : text,
+      arguments: custom ? JSON.stringify({ input: text }) : text.trim() === '' ? '{}' : text,
     },
   };
 }
