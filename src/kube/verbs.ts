@@ -35,7 +35,8 @@ export function replaceObject(
 
 /**
  * Server-side apply: `body` holds every field that `fieldManager` owns, and a field left out is given up. Works for
- * `/status` too. Put `metadata.uid` in to be refused when the object was deleted or replaced meanwhile.
+ * `/status` too. Put `metadata.resourceVersion` in to be refused (409) when the object was changed or replaced meanwhile;
+ * `metadata.uid` alone does so for the object itself, but not for the status of a custom resource.
  */
 export function serverSideApply(
   client: KubeClient,

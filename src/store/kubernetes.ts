@@ -170,9 +170,11 @@ export function openKubernetesStore(options: {
     subscribe: content.subscribe.bind(content),
 
     async writeStatus(kind, resource, status, callSignal) {
-      const { namespace, name, uid } = resource.metadata;
+      const { namespace, name, uid, resourceVersion } = resource.metadata;
       const path = resourcePath({ ...resourceAddress(kind, namespace, name), subresource: 'status' });
-      const body = { apiVersion, kind, metadata: { name, namespace, uid }, status };
+      // The version too: for `/status` of a custom resource the API server pays no heed to another uid, so the status
+      // of a deleted object, with the hashes of its keys, would go to the one that took its name.
+      const body = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status };
       const options = { fieldManager, force: true, signal: callSignal, timeoutMs: writeTimeoutMs };
       const answer = await call(serverSideApply(client, path, body, options));
       // Only over the version that the write was decided on: a newer one from the watch must not be undone.

@@ -1,0 +1,200 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connectKube, type KubeClient } from '../../src/kube/client.ts';
+import { createEventRecorder } from '../../src/kube/events.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { createRegistry, createStoreMetrics } from '../../src/observe/metrics.ts';
+import type { ApiKey } from '../../src/resources/api-key.ts';
+import { generateKeyText, hashKeyText } from '../../src/resources/key-text.ts';
+import type { Secret } from '../../src/resources/secret.ts';
+import { openKubernetesStore } from '../../src/store/kubernetes.ts';
+import type { Change, Store } from '../../src/store/store.ts';
+import { type Cluster, sharedCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Resources, resourcesOf } from '../support/resources.ts';
+
+// What the store promises beyond following the cluster: the writes, and when they are visible.
+let cluster: Cluster;
+let resources: Resources;
+let namespace: string;
+let client: KubeClient;
+let store: Store;
+const changes: Change[] = [];
+const stop = new AbortController();
+const { signal } = stop;
+
+beforeAll(async () => {
+  cluster = sharedCluster();
+  await cluster.applyCrds();
+  resources = resourcesOf(cluster);
+  namespace = await cluster.newNamespace('store');
+  client = connectKube({ kubeconfig: cluster.address.kubeconfig, userAgent: 'test/1' });
+  const log = createLog({ level: 'error', format: 'json', role: 'test' });
+  store = openKubernetesStore({
+    client,
+    namespaces: [namespace],
+    homeNamespace: namespace,
+    events: createEventRecorder({
+      client,
+      reportingController: 'test/store',
+      reportingInstance: 'test',
+      signal,
+    }),
+    log,
+    metrics: createStoreMetrics(createRegistry('test', 'test')),
+    now: Date.now,
+    signal,
+  });
+  store.subscribe((change) => changes.push(change));
+  await store.whenSynced(signal);
+});
+afterAll(() => {
+  stop.abort();
+  client.close();
+});
+
+const metadata = (name: string) => ({
+  name,
+  namespace,
+  creationTimestamp: undefined,
+  deletionTimestamp: undefined,
+});
+const keyOf = (name: string, text: string): ApiKey => ({
+  apiVersion: 'modelgateway.dev/v1alpha1',
+  kind: 'APIKey',
+  metadata: metadata(name),
+  spec: { enabled: true, conversion: 'Lossy', hash: hashKeyText(text) },
+});
+const secretOf = (name: string, entries: Record<string, string>): Secret => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: metadata(name),
+  type: 'Opaque',
+  data: Object.fromEntries(
+    Object.entries(entries).map(([entry, value]) => [entry, Buffer.from(value).toString('base64')]),
+  ),
+});
+const refused = (reason: string) => expect.objectContaining({ name: 'StoreError', reason });
+
+test('a key is there before its creation settles, gone before its deletion does, and late events change neither', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const text = generateKeyText('api', randomBytes);
+    const hash = hashKeyText(text);
+    const created = await store.createKey(keyOf(`quick-${round}`, text), signal);
+    expect(created.metadata.uid).toBeDefined();
+    expect(store.key(hash)?.resource.metadata.name).toBe(`quick-${round}`);
+    await store.deleteKey(created, signal);
+    expect(store.key(hash)).toBeUndefined();
+    // The watch tells of its creation only now.
+    for (let turn = 0; turn < 5; turn += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 4));
+      expect(store.key(hash), `round ${round}`).toBeUndefined();
+    }
+  }
+});
+
+test('writes that cannot be done say why', async () => {
+  const text = generateKeyText('api', randomBytes);
+  const created = await store.createKey(keyOf('twice', text), signal);
+  await expect(store.createKey(keyOf('twice', text), signal)).rejects.toEqual(refused('AlreadyExists'));
+  const bad = keyOf('bad', text);
+  await expect(store.createKey({ ...bad, spec: { ...bad.spec, hash: 'nonsense' } }, signal)).rejects.toEqual(
+    refused('Invalid'),
+  );
+  // One that was made anew under the same name is another key.
+  await resources.remove('APIKey', namespace, 'twice');
+  await resources.addKey(namespace, 'twice');
+  await expect(store.deleteKey(created, signal)).rejects.toEqual(refused('Conflict'));
+  await resources.remove('APIKey', namespace, 'twice');
+  await expect(store.deleteKey(created, signal)).rejects.toEqual(refused('NotFound'));
+  const elsewhere = { ...keyOf('x', text), metadata: { ...metadata('x'), namespace: 'no-such-namespace' } };
+  await expect(store.createKey(elsewhere, signal)).rejects.toEqual(refused('NotFound'));
+});
+
+test('a status is written to that very object or not at all, and is visible at once', async () => {
+  const spec = { baseURL: 'http://127.0.0.1:9/v1' };
+  await resources.create('UpstreamNode', namespace, 'node', spec);
+  await eventually('it came', () => store.get('UpstreamNode', namespace, 'node') !== undefined);
+  const node = store.get('UpstreamNode', namespace, 'node') ?? expect.unreachable();
+  const status = {
+    observedGeneration: 1,
+    phase: 'ready',
+    models: [{ name: 'm', enabled: true, source: 'Discovered' }],
+  } as const;
+  await store.writeStatus('UpstreamNode', node, { ...status, models: [...status.models] }, signal);
+  expect(store.get('UpstreamNode', namespace, 'node')?.status?.phase).toBe('ready');
+  expect(store.served('m')?.candidates).toHaveLength(1);
+  const stored = await resources.get('UpstreamNode', namespace, 'node');
+  expect(stored.status).toMatchObject(status);
+  expect(stored.metadata.generation).toBe(1);
+
+  await resources.remove('UpstreamNode', namespace, 'node');
+  await expect(store.writeStatus('UpstreamNode', node, { phase: 'error' }, signal)).rejects.toEqual(
+    refused('NotFound'),
+  );
+  // It must not be brought back, nor its successor be given its status.
+  await resources.create('UpstreamNode', namespace, 'node', spec);
+  await expect(store.writeStatus('UpstreamNode', node, { phase: 'error' }, signal)).rejects.toEqual(
+    refused('Conflict'),
+  );
+  expect((await resources.get('UpstreamNode', namespace, 'node')).status?.phase).toBeUndefined();
+});
+
+test('a Secret is created but never overwritten, and replaced only as it was read', async () => {
+  expect(await store.readSecret(namespace, 'secret', signal)).toBeUndefined();
+  const created = await store.createSecret(secretOf('secret', { apiKey: 'one' }), signal);
+  await expect(store.createSecret(secretOf('secret', { apiKey: 'two' }), signal)).rejects.toEqual(
+    refused('AlreadyExists'),
+  );
+  const read = await store.readSecret(namespace, 'secret', signal);
+  expect(read).toEqual(created);
+  const { data } = secretOf('', { apiKey: 'three' });
+  await store.replaceSecret({ ...created, data }, signal);
+  await expect(store.replaceSecret({ ...created, data }, signal)).rejects.toEqual(refused('Conflict'));
+  expect((await resources.secret(namespace, 'secret'))?.text).toEqual({ apiKey: 'three' });
+  await eventually('listeners hear of it', () =>
+    changes.some((change) => change.kind === 'Secret' && change.name === 'secret'),
+  );
+});
+
+test('credentials follow their Secret: there, changed, gone and back', async () => {
+  await resources.create('UpstreamNode', namespace, 'with-secret', {
+    baseURL: 'http://127.0.0.1:9/v1',
+    apiKeySecretRef: { name: 'credential' },
+    headers: [{ name: 'x-team', secretRef: { name: 'header', key: 'value' } }],
+  });
+  const state = () => store.node(namespace, 'with-secret')?.credentials;
+  await eventually('both are missing', () => state()?.state === 'Refused');
+  await resources.addSecret(namespace, 'credential', { apiKey: 'sk-one' });
+  await resources.addSecret(namespace, 'header', { value: 'team-a' });
+  await eventually('resolved', () => state()?.state === 'Resolved');
+  expect(state()).toMatchObject({
+    apiKeySet: true,
+    connection: { credential: 'sk-one', headers: [{ name: 'x-team', value: 'team-a' }] },
+  });
+  const path = `/api/v1/namespaces/${namespace}/secrets/credential`;
+  const credential = () => {
+    const now = state();
+    return now?.state === 'Resolved' ? now.connection.credential : undefined;
+  };
+  // Many changes in a row: the last one counts, whatever order the reads of it end in.
+  for (let n = 1; n <= 20; n += 1) {
+    await cluster.client.ask('PATCH', path, { body: { stringData: { apiKey: `sk-${n}` } } });
+  }
+  await eventually('the last one', () => credential() === 'sk-20');
+  await cluster.client.ask('DELETE', path);
+  await eventually('gone', () => state()?.state === 'Refused');
+  await resources.addSecret(namespace, 'credential', { apiKey: 'sk-back' });
+  await eventually('back', () => credential() === 'sk-back');
+  // A change of labels alone leaves the connection as it is, or its pool would be rebuilt.
+  const before = state();
+  await cluster.client.ask('PATCH', path, { body: { metadata: { labels: { a: 'b' } } } });
+  await eventually('its version is taken', () => {
+    const now = state();
+    return now?.state === 'Resolved' && before?.state === 'Resolved' && now !== before;
+  });
+  const after = state();
+  expect(
+    after?.state === 'Resolved' && before?.state === 'Resolved' && after.connection === before.connection,
+  ).toBe(true);
+});
