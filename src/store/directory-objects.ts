@@ -2,15 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '../observe/log.ts';
 import type { ApiKey } from '../resources/api-key.ts';
 import { changeProblems } from '../resources/change.ts';
-import { parseStored } from '../resources/parse.ts';
-import type { Resource } from '../resources/resource.ts';
 import type { Content } from './content.ts';
-import type { DataFolder } from './data-folder.ts';
+import { reportRefusal, reportRepeats, reportStored } from './declaration-reports.ts';
 import type { DirectorySecrets } from './directory-secrets.ts';
+import { authored, identified, withStatus } from './identified.ts';
+import type { Identity } from './identity-maker.ts';
+import type { MadeKeys } from './made-keys.ts';
 import type { Breathe, Declaration, Manifests } from './manifests.ts';
-import { parseJson, type Records, specMark } from './records.ts';
-import { withSharedTexts } from './shared-texts.ts';
+import { resourceId } from './parse-manifest.ts';
+import type { Records } from './records.ts';
+import { partsOf, specMark } from './resource-record.ts';
 import { type Kind, type ResourceOf, StoreError } from './store.ts';
+import { storedStatus } from './stored-status.ts';
 
 type Stored = ResourceOf[Kind];
 
@@ -18,25 +21,18 @@ interface Parts {
   readonly content: Content;
   readonly manifests: Manifests;
   readonly records: Records;
-  readonly folder: DataFolder;
+  readonly made: MadeKeys;
   readonly secrets: DirectorySecrets;
   readonly log: Log;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly randomBytes: (size: number) => Uint8Array;
+  readonly newIdentity: () => Identity;
 }
 
 /**
  * Plays the API server's part for the objects of a folder: which declaration is in force, uid, creation time,
- * generation and status beside it, and the keys that were made through the keys API, each in a file of its own.
+ * generation and status beside it, and the keys that were made through the keys API.
  */
 export class DirectoryObjects {
   readonly #parts: Parts;
-  /** Ids of the keys that were made here rather than declared. */
-  readonly #made = new Set<string>();
-  readonly #uids = new Set<string>();
-  #second = Number.NaN;
-  #secondText = '';
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -44,17 +40,12 @@ export class DirectoryObjects {
 
   /** Reads the keys that were made here. */
   async load(): Promise<void> {
-    const { folder, log } = this.#parts;
-    for (const path of await folder.list('keys')) {
-      const key = keyFrom(await folder.read(path));
-      if (key === undefined) {
-        log.error({ file: folder.path(path) }, 'A stored key is damaged; it is left out');
-        continue;
-      }
-      const id = idOf('APIKey', key.metadata.namespace, key.metadata.name);
-      this.#made.add(id);
-      const status = this.#parts.records.get(id)?.status;
-      this.#show(this.#withStatus(id, key, status));
+    for await (const key of this.#parts.made.load()) {
+      const { uid = '', creationTimestamp = '', generation = 1 } = key.metadata;
+      const id = resourceId(key);
+      const former = this.#parts.records.former(id);
+      const status = storedStatus(key, former?.status);
+      this.#show(id, identified(key, { uid, creationTimestamp, generation }, status), former === undefined);
     }
   }
 
@@ -75,10 +66,11 @@ export class DirectoryObjects {
   async sweep(): Promise<void> {
     const { records, manifests, secrets } = this.#parts;
     for (const id of [...records.ids()]) {
-      if (!this.#made.has(id) && manifests.of(id).length === 0) records.delete(id);
+      if (!this.#isMade(id) && manifests.of(id).length === 0) records.delete(id);
     }
+    const alive = new Set(this.#uids());
     for (const owner of secrets.owners()) {
-      if (!this.#uids.has(owner)) await secrets.collect(owner, (uid) => this.#uids.has(uid));
+      if (!alive.has(owner)) await secrets.collect(owner, (uid) => alive.has(uid));
     }
   }
 
@@ -88,64 +80,44 @@ export class DirectoryObjects {
     resource: ResourceOf[K],
     status: NonNullable<ResourceOf[K]['status']>,
   ): Promise<void> {
-    const { content, records } = this.#parts;
+    const { content } = this.#parts;
     const { namespace, name, uid } = resource.metadata;
-    const id = idOf(kind, namespace, name);
     const current = content.get(kind, namespace, name);
-    const record = records.get(id);
-    if (current === undefined || record === undefined) throw new StoreError('NotFound', `There is no ${id}.`);
-    if (current.metadata.uid !== uid) throw new StoreError('Conflict', `${id} was deleted and made anew.`);
+    if (current === undefined) throw new StoreError('NotFound', `There is no ${kind} ${namespace}/${name}.`);
+    if (current.metadata.uid !== uid)
+      throw new StoreError('Conflict', `The ${kind} ${namespace}/${name} was deleted and made anew.`);
     if (isDeepStrictEqual(current.status, status)) return;
-    records.set(id, { ...record, status });
-    content.set({ ...current, status });
+    const next = withStatus(current, status);
+    const id = resourceId(next);
+    this.#keepOne(id, current, next);
+    this.#show(id, next);
     // The hash of a generated key lives nowhere else, least of all that of an old one during its overlap.
-    if ('hashes' in status && 'secretName' in resource.spec) await this.#saved();
+    if ('hashes' in status && 'secretName' in resource.spec) await this.#saved(id);
   }
 
   /** Settles when the key is on disk and in the content. @throws StoreError */
   async createKey(key: ApiKey): Promise<ApiKey> {
-    const { content, folder, manifests, records } = this.#parts;
+    const { content, made, manifests, newIdentity } = this.#parts;
     const { namespace, name } = key.metadata;
-    const id = idOf('APIKey', namespace, name);
-    if (
-      this.#made.has(id) ||
-      content.get('APIKey', namespace, name) !== undefined ||
-      manifests.of(id).length > 0
-    ) {
+    const id = resourceId(key);
+    const exists = made.has(namespace, name) || content.get('APIKey', namespace, name) !== undefined;
+    if (exists || manifests.of(id).length > 0) {
       throw new StoreError('AlreadyExists', `The APIKey ${namespace}/${name} exists already.`);
     }
     const { status: _, ...spec } = key;
-    const metadata = {
-      ...key.metadata,
-      uid: this.#newUid(),
-      generation: 1,
-      creationTimestamp: this.#timestamp(),
-    };
-    const created = keyFrom(JSON.stringify({ ...spec, metadata }));
-    if (created === undefined)
-      throw new StoreError('Invalid', `The APIKey ${namespace}/${name} is not valid.`);
-    this.#made.add(id);
-    try {
-      await folder.write(keyPath(namespace, name), `${JSON.stringify(created)}\n`);
-    } catch (error) {
-      this.#made.delete(id);
-      throw new StoreError('Unavailable', 'The key could not be written to the data folder.', {
-        cause: error,
-      });
-    }
-    records.set(id, { ...recordOf(created), specMark: specMark(created.spec) });
-    this.#show(created);
+    const created = await made.write({ ...spec, metadata: { ...key.metadata, ...newIdentity() } });
+    this.#show(id, created);
     return created;
   }
 
   /** Settles when the key is gone from disk and from the content. @throws StoreError */
   async deleteKey(key: ApiKey): Promise<void> {
-    const { content, folder, manifests } = this.#parts;
+    const { content, made, manifests } = this.#parts;
     const { namespace, name, uid } = key.metadata;
-    const id = idOf('APIKey', namespace, name);
+    const id = resourceId(key);
     const current = content.get('APIKey', namespace, name);
     if (current === undefined) throw new StoreError('NotFound', `There is no APIKey ${namespace}/${name}.`);
-    if (!this.#made.has(id)) {
+    if (!made.has(namespace, name)) {
       const [declaration] = manifests.of(id);
       const where = declaration === undefined ? 'a manifest' : `the manifest ${declaration.file}`;
       throw new StoreError(
@@ -156,31 +128,28 @@ export class DirectoryObjects {
     if (current.metadata.uid !== uid) {
       throw new StoreError('Conflict', `The APIKey ${namespace}/${name} was deleted and made anew.`);
     }
-    try {
-      await folder.remove(keyPath(namespace, name));
-    } catch (error) {
-      throw new StoreError('Unavailable', 'The key could not be removed from the data folder.', {
-        cause: error,
-      });
-    }
-    this.#made.delete(id);
+    await made.remove(namespace, name);
     await this.#removeObject(id);
     await this.#applyOne(id);
   }
 
   async #applyOne(id: string): Promise<void> {
-    const { manifests, secrets } = this.#parts;
+    const { log, manifests, secrets } = this.#parts;
     const declarations = manifests.of(id);
-    const [first] = declarations;
-    const [kind = '', namespace = '', name = ''] = id.split('/');
-    if (first !== undefined) this.#reportRepeats(id, first, declarations.slice(1));
+    const [first, ...others] = declarations;
+    const [kind, namespace, name] = partsOf(id);
+    const isMade = this.#isMade(id);
+    if (first !== undefined) {
+      if (isMade || (kind === 'Secret' && secrets.isStored(namespace, name))) reportStored(log, first);
+      reportRepeats(log, first, others);
+    }
     if (kind === 'Secret') {
       const { resource } = inForce(declarations) ?? {};
       if (resource?.kind === 'Secret') secrets.declare(namespace, name, authored(resource));
       else if (first === undefined) secrets.declare(namespace, name, undefined);
       return;
     }
-    if (this.#made.has(id)) return;
+    if (isMade) return;
     if (first === undefined) {
       await this.#removeObject(id);
       return;
@@ -190,47 +159,53 @@ export class DirectoryObjects {
     if (first.resource === undefined && current !== undefined) return;
     const declaration = inForce(declarations);
     if (declaration?.resource === undefined || declaration.resource.kind === 'Secret') return;
-    if (current !== undefined && this.#isRefused(declaration, current, declaration.resource)) return;
-    declaration.resource = this.#set(id, authored(declaration.resource), current);
+    if (current !== undefined) {
+      const problems = changeProblems(current, declaration.resource);
+      reportRefusal(log, declaration, problems);
+      if (problems.length > 0) return;
+    }
+    declaration.resource =
+      current === undefined
+        ? this.#begin(id, declaration.resource)
+        : this.#update(id, current, declaration.resource);
   }
 
-  /** @returns what is in force now */
-  #set(id: string, resource: Stored, current: Stored | undefined): Stored {
-    const { records } = this.#parts;
-    const old = records.get(id);
-    const mark = specMark(resource.spec);
-    const record =
-      old === undefined
-        ? { uid: this.#newUid(), creationTimestamp: this.#timestamp(), generation: 1, specMark: mark }
-        : { ...old, specMark: mark, generation: old.specMark === mark ? old.generation : old.generation + 1 };
-    if (record.generation !== old?.generation) records.set(id, record);
-    const { uid, creationTimestamp, generation } = record;
-    const next = { ...resource, metadata: { ...resource.metadata, uid, creationTimestamp, generation } };
-    const status = current === undefined ? old?.status : current.status;
+  /** Puts an object into force that was not: a new one, or one that the last run knew. */
+  #begin(id: string, resource: Stored): Stored {
+    const { records, newIdentity } = this.#parts;
+    const former = records.former(id);
+    const isSame = former !== undefined && former.specMark === specMark(resource.spec);
     const whole =
-      current === undefined
-        ? this.#withStatus(id, next, status)
-        : ({ ...next, ...(status && { status }) } as Stored);
-    if (current !== undefined && isDeepStrictEqual(current, whole)) return current;
-    this.#show(whole);
+      former === undefined
+        ? identified(resource, newIdentity(), undefined)
+        : identified(
+            resource,
+            { ...former, generation: former.generation + (isSame ? 0 : 1) },
+            storedStatus(resource, former.status),
+          );
+    this.#show(id, whole, !isSame);
     return whole;
   }
 
-  /** Adds a status from a file, if it is one. */
-  #withStatus<S extends Stored>(id: string, resource: S, status: unknown): S {
-    if (status === undefined) return resource;
-    const value = typeof status === 'string' ? parseJson(status) : status;
-    const parsed = parseStored({ ...resource, status: value });
-    if (!('resource' in parsed) || parsed.resource.kind === 'Secret') return resource;
-    if (parsed.resource.status === undefined) return resource;
-    const shared = withSharedTexts(parsed.resource.status);
-    this.#parts.records.adoptStatus(id, shared);
-    return { ...resource, status: shared };
+  #update(id: string, current: Stored, resource: Stored): Stored {
+    const { uid = '', creationTimestamp = '', generation = 1 } = current.metadata;
+    const isSame = isDeepStrictEqual(current.spec, resource.spec);
+    const identity = { uid, creationTimestamp, generation: generation + (isSame ? 0 : 1) };
+    const whole = identified(resource, identity, current.status);
+    if (isSame && isDeepStrictEqual(current, whole)) return current;
+    this.#show(id, whole, !isSame);
+    return whole;
   }
 
-  #show(resource: Stored): void {
-    if (resource.metadata.uid !== undefined) this.#uids.add(resource.metadata.uid);
+  /** A declaration that holds what was in force holds what is: the old object would stay in memory beside the new one. */
+  #keepOne(id: string, current: Stored, next: Stored): void {
+    const declaration = inForce(this.#parts.manifests.of(id));
+    if (declaration?.resource === current) declaration.resource = next;
+  }
+
+  #show(id: string, resource: Stored, hasChanged = true): void {
     this.#parts.content.set(resource);
+    this.#parts.records.set(id, hasChanged);
   }
 
   async #removeObject(id: string): Promise<void> {
@@ -241,131 +216,45 @@ export class DirectoryObjects {
     content.remove(current.kind, namespace, name);
     records.delete(id);
     if (uid === undefined) return;
-    this.#uids.delete(uid);
-    await secrets.collect(uid, (owner) => this.#uids.has(owner));
+    await secrets.collect(uid, (owner) => owner !== uid && this.#isAlive(owner));
+  }
+
+  #isAlive(wanted: string): boolean {
+    for (const uid of this.#uids()) if (uid === wanted) return true;
+    return false;
+  }
+
+  /** Looked for where a Secret has several owners, which is rare: a set of them would cost 10 MB with 100,000 keys. */
+  *#uids(): Iterable<string> {
+    for (const kind of ['APIKey', 'MasterKey', 'UpstreamNode'] as const) {
+      for (const { metadata } of this.#parts.content.list(kind)) {
+        if (metadata.uid !== undefined) yield metadata.uid;
+      }
+    }
   }
 
   #current(id: string): Stored | undefined {
-    const [kind = '', namespace = '', name = ''] = id.split('/');
+    const [kind, namespace, name] = partsOf(id);
     return isKind(kind) ? this.#parts.content.get(kind, namespace, name) : undefined;
   }
 
-  #isRefused(declaration: Declaration, current: Stored, next: Stored): boolean {
-    const problems = changeProblems(current, next);
-    for (const { path, reason, remedy } of problems) {
-      const { file, document, line, id } = declaration;
-      this.#parts.log.error(
-        { file, document, line, object: id, field: path, reason, remedy },
-        'A manifest is not valid; the last good version of the object stays in force',
-      );
-    }
-    return problems.length > 0;
+  #isMade(id: string): boolean {
+    const [kind, namespace, name] = partsOf(id);
+    return kind === 'APIKey' && this.#parts.made.has(namespace, name);
   }
 
-  #reportRepeats(id: string, first: Declaration, others: readonly Declaration[]): void {
-    const { log } = this.#parts;
-    const isStored = id.startsWith('Secret/') && this.#parts.secrets.isStored(...nameOf(id));
-    if (this.#made.has(id) || isStored) {
-      const { file, document, line } = first;
-      log.error(
-        {
-          file,
-          document,
-          line,
-          object: id,
-          reason: 'exists in the data folder already, and that one stays in force',
-          remedy: 'give the declared one another name',
-        },
-        'A manifest declares what exists already',
-      );
-    }
-    for (const { file, document, line } of others) {
-      const reason = `is declared already by ${first.file}, document ${first.document}, line ${first.line}, which stays in force`;
-      log.error(
-        {
-          file,
-          document,
-          line,
-          object: id,
-          field: 'metadata.name',
-          reason,
-          remedy: 'remove one of the two, or give it another name',
-        },
-        'A manifest declares what another declares',
-      );
-    }
-  }
-
-  async #saved(): Promise<void> {
+  async #saved(id: string): Promise<void> {
     try {
-      await this.#parts.records.saved();
+      await this.#parts.records.saved(id);
     } catch (error) {
       throw new StoreError('Unavailable', 'The data folder cannot be written.', { cause: error });
     }
-  }
-
-  #timestamp(): string {
-    const second = Math.floor(this.#parts.now() / 1_000);
-    // The same text for all that are found in one second: there may be 100,000.
-    if (second !== this.#second) {
-      this.#second = second;
-      this.#secondText = new Date(second * 1_000).toISOString().replace('.000', '');
-    }
-    return this.#secondText;
-  }
-
-  #newUid(): string {
-    const hex = Buffer.from(this.#parts.randomBytes(16)).toString('hex');
-    return [
-      hex.slice(0, 8),
-      hex.slice(8, 12),
-      `4${hex.slice(13, 16)}`,
-      `8${hex.slice(17, 20)}`,
-      hex.slice(20),
-    ].join('-');
   }
 }
 
 /** The first that is valid; another can be in force only while the object was never seen with a valid first one. */
 function inForce(declarations: readonly Declaration[]): Declaration | undefined {
   return declarations.find(({ resource }) => resource !== undefined);
-}
-
-/** An object as its author may write it: what only an API server sets is dropped, as it does on creation. */
-function authored<R extends Resource>(resource: R): R {
-  const { uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, ...metadata } =
-    resource.metadata;
-  return { ...resource, metadata };
-}
-
-function keyFrom(text: string | undefined): ApiKey | undefined {
-  if (text === undefined) return undefined;
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const parsed = parseStored(document);
-  return 'resource' in parsed && parsed.resource.kind === 'APIKey' ? parsed.resource : undefined;
-}
-
-function recordOf(key: ApiKey): { uid: string; creationTimestamp: string; generation: number } {
-  const { uid = '', creationTimestamp = '', generation = 1 } = key.metadata;
-  return { uid, creationTimestamp, generation };
-}
-
-function keyPath(namespace: string, name: string): string {
-  return `keys/${namespace}/${name}`;
-}
-
-function idOf(kind: Kind, namespace: string, name: string): string {
-  return `${kind}/${namespace}/${name}`;
-}
-
-function nameOf(id: string): [namespace: string, name: string] {
-  const [, namespace = '', name = ''] = id.split('/');
-  return [namespace, name];
 }
 
 function isKind(kind: string): kind is Kind {

@@ -7,12 +7,15 @@ import { DataFolder } from './data-folder.ts';
 import { DirectoryObjects } from './directory-objects.ts';
 import { DirectorySecrets } from './directory-secrets.ts';
 import { lockFolder } from './folder-lock.ts';
+import { identityMaker } from './identity-maker.ts';
+import { MadeKeys } from './made-keys.ts';
 import { type Breathe, Manifests } from './manifests.ts';
 import { openSealed } from './open-sealed.ts';
 import { FolderReader } from './read-folder.ts';
 import { Records } from './records.ts';
+import { partsOf, type ResourceRecord, recordOf } from './resource-record.ts';
 import { sealingSecretName } from './sealing.ts';
-import type { Store } from './store.ts';
+import type { Kind, Store } from './store.ts';
 import { watchFolders } from './watch-folders.ts';
 
 export interface DirectoryOptions {
@@ -57,7 +60,7 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
   const unlock = lockFolder(folder.path());
   try {
     await folder.clean();
-    const records = await Records.load(folder, log);
+    const records = await Records.load({ folder, log, recordOf: (id) => recordInForce(content, id) });
     const secrets: DirectorySecrets = await DirectorySecrets.load({
       folder,
       content: () => content,
@@ -75,11 +78,10 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
       content,
       manifests,
       records,
-      folder,
+      made: new MadeKeys(folder, log),
       secrets,
       log,
-      now,
-      randomBytes,
+      newIdentity: identityMaker(now, randomBytes),
     });
     const reader = new FolderReader(manifestsPath, now);
     const touched = new Set<string>();
@@ -205,7 +207,10 @@ function storeOf(parts: {
     readSecret: (namespace, name) => secrets.read(namespace, name),
     async createSecret(secret) {
       // Its owner's uid must be on disk first: with another uid after a crash the Secret would belong to nobody.
-      await records.saved();
+      const { namespace } = secret.metadata;
+      for (const { kind, name } of secret.metadata.ownerReferences ?? []) {
+        await records.saved(`${kind}/${namespace}/${name}`);
+      }
       return secrets.create(secret, `${new Date(now()).toISOString().slice(0, 19)}Z`);
     },
     replaceSecret: (secret) => secrets.replace(secret),
@@ -224,6 +229,12 @@ function storeOf(parts: {
 }
 
 const recipientFile = 'sealing-recipient.txt';
+
+function recordInForce(content: Content, id: string): ResourceRecord | undefined {
+  const [kind, namespace, name] = partsOf(id);
+  const resource = content.get(kind as Kind, namespace, name);
+  return resource === undefined ? undefined : recordOf(resource);
+}
 
 async function openData(path: string): Promise<DataFolder> {
   try {

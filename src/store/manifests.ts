@@ -27,7 +27,8 @@ export interface Declaration {
 /** One document as it was read last, with a digest of its text: the text itself would double what is in memory. */
 export interface Piece {
   readonly digest: string;
-  readonly declarations: readonly Declaration[];
+  /** Nearly every document declares one object, so one needs no list. */
+  readonly declared: Declaration | readonly Declaration[];
   /** The number of the last reading that found it; one that an older reading found is gone. */
   reading: number;
 }
@@ -120,7 +121,7 @@ export class Manifests {
       const all = parseManifests(text).map(({ line, objects }, index) => ({
         // Equal to that of no document: the whole file is read again when anything in it changed.
         digest: '',
-        declarations: this.#declare(file, { line, number: index + 1 }, objects, wholeReport),
+        declared: this.#declare(file, { line, number: index + 1 }, objects, wholeReport),
         reading: this.#reading,
       }));
       wholeReport.tell();
@@ -153,7 +154,7 @@ export class Manifests {
       if (all.length % 16 === 0) await breathe();
       if (needsParserToSplit(document.text)) return undefined;
       const place = { line: document.line, number: all.length + 1 };
-      const digest = hash('sha1', document.text, 'base64');
+      const digest = digestOf(document.text);
       let piece = await unchanged.find(digest, breathe);
       if (piece === undefined) {
         // A copy: what is made of a part of a text may keep the whole in memory, and each reading makes another whole.
@@ -161,8 +162,9 @@ export class Manifests {
         const declarations = this.#declare(file, place, parseManifest({ ...document, text }), report);
         const [first] = declarations;
         // One that lost its name is taken for the one that stood in its place, which thereby stays in force.
-        if (first !== undefined && first.id === undefined) first.id = old[all.length]?.declarations[0]?.id;
-        piece = { digest, declarations, reading: this.#reading };
+        if (first !== undefined && first.id === undefined) first.id = firstOf(old[all.length])?.id;
+        const declared = first !== undefined && declarations.length === 1 ? first : declarations;
+        piece = { digest, declared, reading: this.#reading };
         fresh.push(piece);
       }
       places.push(place);
@@ -171,7 +173,7 @@ export class Manifests {
     // Only now is it certain that the file is YAML and this reading counts.
     for (const [index, piece] of all.entries()) {
       piece.reading = this.#reading;
-      for (const declaration of piece.declarations) {
+      for (const declaration of declarationsOf(piece)) {
         declaration.document = index + 1;
         declaration.line = places[index]?.line ?? 1;
       }
@@ -205,10 +207,10 @@ export class Manifests {
   #exchange(gone: readonly Piece[], fresh: readonly Piece[]): ReadonlySet<string> {
     const touched = new Set<string>();
     for (const piece of gone) {
-      for (const declaration of piece.declarations) this.#drop(declaration, touched);
+      for (const declaration of declarationsOf(piece)) this.#drop(declaration, touched);
     }
     for (const piece of fresh) {
-      for (const declaration of piece.declarations) this.#add(declaration, touched);
+      for (const declaration of declarationsOf(piece)) this.#add(declaration, touched);
     }
     return touched;
   }
@@ -280,6 +282,19 @@ class FileReport {
       'Left out objects of kinds that are for a cluster',
     );
   }
+}
+
+/** 96 bits. As twelve characters of a byte each, because V8 keeps the whole text beside a part of thirteen or more. */
+function digestOf(text: string): string {
+  return hash('sha1', text, 'binary').slice(0, 12);
+}
+
+function declarationsOf({ declared }: Piece): readonly Declaration[] {
+  return 'file' in declared ? [declared] : declared;
+}
+
+function firstOf(piece: Piece | undefined): Declaration | undefined {
+  return piece === undefined ? undefined : declarationsOf(piece)[0];
 }
 
 function byPlace(a: Declaration, b: Declaration): number {

@@ -165,7 +165,9 @@ function ownText(text: string): string {
   const known = shared.get(text);
   if (known !== undefined) return known;
   const own = Buffer.from(text, 'latin1').toString('latin1');
-  if (shared.size < maxShared) shared.set(own, own);
+  // Begun anew when full: what repeats does so in files near each other, and what does not must not fill it for good.
+  if (shared.size >= maxShared) shared.clear();
+  shared.set(own, own);
   return own;
 }
 

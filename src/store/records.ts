@@ -1,46 +1,28 @@
-import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { z } from 'zod';
 import type { Log } from '../observe/log.ts';
 import type { DataFolder } from './data-folder.ts';
-import type { Kind, ResourceOf } from './store.ts';
+import { type RecordFile, readRecord, readRecordFile, recordFileText } from './record-file.ts';
+import type { ResourceRecord } from './resource-record.ts';
 
-type Status = NonNullable<ResourceOf[Kind]['status']>;
-
-/** What an API server would keep beside the manifest of an object. */
-export interface ResourceRecord {
-  readonly uid: string;
-  readonly creationTimestamp: string;
-  readonly generation: number;
-  /** Tells whether the spec changed since; see `specMark`. */
-  readonly specMark: string;
-  /** As text until it was read back: as objects those of 100,000 keys would take three times the memory at start. */
-  readonly status?: Status | string | undefined;
-}
-
-const fileSchema = z.object({
-  version: z.literal(1),
-  resources: z.record(
-    z.string(),
-    z.object({
-      uid: z.string(),
-      creationTimestamp: z.string(),
-      generation: z.int(),
-      specMark: z.string(),
-      // JSON in a text; read back by `parseStored` together with the rest of the object.
-      status: z.string().optional(),
-    }),
-  ),
-});
-
-/** A short text that differs when the spec does. */
-export function specMark(spec: unknown): string {
-  return hash('sha1', JSON.stringify(spec), 'base64').slice(0, 16);
-}
-
-/** Time between a change and its writing, so that a burst of changes becomes one write of each file. */
-const gatherMs = 200;
+/** How long the folder must see no change before it is written, so that a burst becomes one write of each file. */
+const quietMs = 200;
+/** How long a burst may put off the writing. What must be on disk before an answer does not wait for it: `saved`. */
+const burstMs = 5_000;
 const retryMs = 2_000;
+
+interface Shard {
+  /** Ids of objects in force: their records are made of them when they are written. */
+  readonly inForce: Set<string>;
+  /** Records of the last run whose objects did not come back yet. */
+  file: RecordFile | undefined;
+}
+
+export interface RecordsOptions {
+  readonly folder: DataFolder;
+  readonly log: Log;
+  /** The record of an object in force, by `Kind/namespace/name`; undefined when there is no such object. */
+  readonly recordOf: (id: string) => ResourceRecord | undefined;
+}
 
 /**
  * The records of all resources, by `Kind/namespace/name`, in 256 files of which a change rewrites one: a file for each
@@ -49,143 +31,175 @@ const retryMs = 2_000;
 export class Records {
   readonly #folder: DataFolder;
   readonly #log: Log;
-  readonly #shards = new Map<string, Map<string, ResourceRecord>>();
+  readonly #recordOf: RecordsOptions['recordOf'];
+  readonly #shards = new Map<string, Shard>();
   readonly #changed = new Set<string>();
-  #writing: Promise<void> | undefined;
+  readonly #writing = new Map<string, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
+  #firstChangeMs = 0;
+  #lastChangeMs = 0;
   #closed = false;
 
-  private constructor(folder: DataFolder, log: Log) {
+  private constructor({ folder, log, recordOf }: RecordsOptions) {
     this.#folder = folder;
     this.#log = log;
+    this.#recordOf = recordOf;
   }
 
   /** Reads the records. A file that is not ours is left alone, logged, and overwritten when its records change. */
-  static async load(folder: DataFolder, log: Log): Promise<Records> {
-    const records = new Records(folder, log);
+  static async load(options: RecordsOptions): Promise<Records> {
+    const { folder, log } = options;
+    const records = new Records(options);
     for (const path of await folder.list('state')) {
-      const text = await folder.read(path);
-      const parsed = fileSchema.safeParse(parseJson(text ?? ''));
-      if (!parsed.success) {
-        log.error(
-          { file: folder.path(path) },
-          'A file of the data folder is damaged; what it held is made anew',
-        );
-        continue;
-      }
-      for (const [id, record] of Object.entries(parsed.data.resources)) {
-        records.#shard(id).set(id, record as ResourceRecord);
-      }
+      const file = readRecordFile((await folder.read(path)) ?? '');
+      if (file === undefined) records.#tellDamage(path);
+      else records.#shards.set(path.slice('state/'.length, -suffix.length), { inForce: new Set(), file });
     }
+    log.debug({ files: records.#shards.size }, 'Read what was known of the resources');
     return records;
   }
 
-  get(id: string): ResourceRecord | undefined {
-    return this.#shards.get(shardOf(id))?.get(id);
+  /** What the last run knew of an object that is not in force yet. */
+  former(id: string): ResourceRecord | undefined {
+    const name = shardOf(id);
+    const file = this.#shards.get(name)?.file;
+    const line = file?.lines.get(id);
+    if (file === undefined || line === undefined) return undefined;
+    const record = readRecord(line, file.conditions);
+    if (record === undefined) this.#tellDamage(pathOf(name));
+    return record;
   }
 
+  /** Ids of objects in force and of those of the last run that did not come back. */
   *ids(): Iterable<string> {
-    for (const shard of this.#shards.values()) yield* shard.keys();
+    for (const { inForce, file } of this.#shards.values()) {
+      yield* inForce;
+      if (file !== undefined) yield* file.lines.keys();
+    }
   }
 
-  set(id: string, record: ResourceRecord): void {
-    this.#shard(id).set(id, record);
-    this.#note(id);
-  }
-
-  /** Takes another object for the same status, so that only one of the two stays in memory. Nothing is written. */
-  adoptStatus(id: string, status: Status): void {
-    const record = this.get(id);
-    if (record !== undefined) this.#shard(id).set(id, { ...record, status });
+  /** Takes that an object is in force, and whether its record differs from that of the last run. */
+  set(id: string, hasChanged: boolean): void {
+    const shard = this.#shard(id);
+    shard.inForce.add(id);
+    this.#forgetFormer(shard, id);
+    if (hasChanged) this.#note(id);
   }
 
   delete(id: string): void {
-    if (this.#shard(id).delete(id)) this.#note(id);
+    const shard = this.#shard(id);
+    const wasInForce = shard.inForce.delete(id);
+    if (this.#forgetFormer(shard, id) || wasInForce) this.#note(id);
   }
 
-  /** Settles when every change made so far is on disk, whatever is changed meanwhile. @throws the file system's error */
-  async saved(): Promise<void> {
+  /** Settles when every change of this object made so far is on disk. @throws the file system's error */
+  async saved(id: string): Promise<void> {
+    const name = shardOf(id);
     // A writing that has begun may be past the change; one that begins after it is not.
-    if (this.#writing !== undefined) await this.#writing.catch(() => {});
-    if (this.#writing !== undefined || this.#changed.size > 0) await this.#write();
+    await this.#writing.get(name)?.catch(() => {});
+    await (this.#writing.get(name) ?? this.#writeIfChanged(name));
   }
 
   /** Writes what is left; later changes are not written any more. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    await this.saved();
+    await this.#writeAll();
   }
 
-  #shard(id: string): Map<string, ResourceRecord> {
+  #shard(id: string): Shard {
     const name = shardOf(id);
-    const shard = this.#shards.get(name) ?? new Map<string, ResourceRecord>();
+    const shard = this.#shards.get(name) ?? { inForce: new Set(), file: undefined };
     this.#shards.set(name, shard);
     return shard;
   }
 
+  #forgetFormer(shard: Shard, id: string): boolean {
+    if (shard.file?.lines.delete(id) !== true) return false;
+    // The lines are parts of the file's text, which goes with the last of them.
+    if (shard.file.lines.size === 0) shard.file = undefined;
+    return true;
+  }
+
   #note(id: string): void {
+    this.#lastChangeMs = performance.now();
     this.#changed.add(shardOf(id));
-    this.#later(gatherMs);
+    if (this.#closed || this.#timer !== undefined) return;
+    this.#firstChangeMs = this.#lastChangeMs;
+    this.#later(quietMs);
   }
 
   #later(ms: number): void {
-    if (this.#closed || this.#timer !== undefined) return;
+    if (this.#closed) return;
     this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#write().catch((error: unknown) => {
-        this.#log.error(
-          { err: error, folder: this.#folder.path() },
-          'The data folder cannot be written; trying again',
-        );
-        this.#later(retryMs);
-      });
+      const now = performance.now();
+      const isBurst = now - this.#lastChangeMs < quietMs && now - this.#firstChangeMs < burstMs;
+      if (isBurst) return this.#later(quietMs);
+      this.#writeAll().then(
+        () => {
+          this.#timer = undefined;
+          if (this.#changed.size === 0) return;
+          this.#firstChangeMs = performance.now();
+          this.#later(quietMs);
+        },
+        (error: unknown) => {
+          this.#log.error(
+            { err: error, folder: this.#folder.path() },
+            'The data folder cannot be written; trying again',
+          );
+          this.#later(retryMs);
+        },
+      );
     }, ms);
   }
 
-  /** One writing at a time; who comes in between waits for it and looks again. */
-  async #write(): Promise<void> {
-    if (this.#writing !== undefined) return this.#writing;
-    this.#writing = this.#writeChanged().finally(() => {
-      this.#writing = undefined;
-    });
-    return this.#writing;
+  /** One file after the other: the text of each takes milliseconds, and requests get their turn in between. */
+  async #writeAll(): Promise<void> {
+    for (const name of [...this.#changed]) await (this.#writing.get(name) ?? this.#writeIfChanged(name));
+    await Promise.all(this.#writing.values());
   }
 
-  async #writeChanged(): Promise<void> {
-    for (const name of [...this.#changed]) {
-      this.#changed.delete(name);
-      const shard = this.#shards.get(name);
-      const path = `state/${name}.json`;
-      try {
-        if (shard === undefined || shard.size === 0) await this.#folder.remove(path);
-        else await this.#folder.write(path, `${textOf(shard)}\n`);
-      } catch (error) {
+  async #writeIfChanged(name: string): Promise<void> {
+    if (!this.#changed.delete(name)) return;
+    const writing = this.#write(name)
+      .catch((error: unknown) => {
         this.#changed.add(name);
         throw error;
-      }
-    }
+      })
+      .finally(() => this.#writing.delete(name));
+    this.#writing.set(name, writing);
+    await writing;
+  }
+
+  async #write(name: string): Promise<void> {
+    const records = this.#recordsOf(name);
+    if (records.length === 0) await this.#folder.remove(pathOf(name));
+    else await this.#folder.write(pathOf(name), recordFileText(records));
+  }
+
+  #recordsOf(name: string): [string, ResourceRecord][] {
+    const shard = this.#shards.get(name);
+    const ids = [...(shard?.inForce ?? []), ...(shard?.file?.lines.keys() ?? [])];
+    return ids.flatMap((id): [string, ResourceRecord][] => {
+      const record = shard?.inForce.has(id) === true ? this.#recordOf(id) : this.former(id);
+      return record === undefined ? [] : [[id, record]];
+    });
+  }
+
+  #tellDamage(path: string): void {
+    this.#log.error(
+      { file: this.#folder.path(path) },
+      'A file of the data folder is damaged; what it held is made anew',
+    );
   }
 }
 
-function textOf(shard: Map<string, ResourceRecord>): string {
-  const resources: Record<string, ResourceRecord> = {};
-  for (const [id, record] of shard) {
-    const { status } = record;
-    resources[id] = typeof status === 'object' ? { ...record, status: JSON.stringify(status) } : record;
-  }
-  return JSON.stringify({ version: 1, resources });
+const suffix = '.jsonl';
+
+function pathOf(name: string): string {
+  return `state/${name}${suffix}`;
 }
 
 function shardOf(id: string): string {
   return (crc32(id) % 256).toString(16).padStart(2, '0');
-}
-
-/** The value of a JSON text; undefined where it is none. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

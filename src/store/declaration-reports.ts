@@ -1,0 +1,33 @@
+import type { Log } from '../observe/log.ts';
+import type { Problem } from '../resources/problem.ts';
+import type { Declaration } from './manifests.ts';
+
+/** Says that a declaration is not put into force, because the object may not change in that way. */
+export function reportRefusal(log: Log, declaration: Declaration, problems: readonly Problem[]): void {
+  const { file, document, line, id } = declaration;
+  for (const { path, reason, remedy } of problems) {
+    log.error(
+      { file, document, line, object: id, field: path, reason, remedy },
+      'A manifest is not valid; the last good version of the object stays in force',
+    );
+  }
+}
+
+/** Says that an object is declared that was made through the gateway or by the controller. */
+export function reportStored(log: Log, { file, document, line, id }: Declaration): void {
+  const reason = 'exists in the data folder already, and that one stays in force';
+  const remedy = 'give the declared one another name';
+  log.error({ file, document, line, object: id, reason, remedy }, 'A manifest declares what exists already');
+}
+
+/** Says which declarations of an object are not in force because another comes first. */
+export function reportRepeats(log: Log, first: Declaration, others: readonly Declaration[]): void {
+  for (const { file, document, line, id } of others) {
+    const reason = `is declared already by ${first.file}, document ${first.document}, line ${first.line}, which stays in force`;
+    const remedy = 'remove one of the two, or give it another name';
+    log.error(
+      { file, document, line, object: id, field: 'metadata.name', reason, remedy },
+      'A manifest declares what another declares',
+    );
+  }
+}
