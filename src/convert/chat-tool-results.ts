@@ -29,10 +29,12 @@ export function toolMessages(
   const sorted = results.toSorted((a, b) => (rank.get(a.callId) ?? last) - (rank.get(b.callId) ?? last));
   const overflow: ChatPart[] = [];
   const messages = sorted.map(({ callId, text, media }): ChatToolMessage => {
-    const moved = dialect.toolImages === 'UserMessage' ? media : media.filter((part) => part.type === 'file');
-    const inline = media.filter((part) => !moved.includes(part));
+    const stays = (part: ChatPart): boolean => dialect.toolImages === 'Inline' && part.type !== 'file';
+    const inline = media.filter(stays);
+    const moved = media.filter((part) => !stays(part));
     if (moved.length > 0)
-      overflow.push({ type: 'text', text: `Attachments of the result of tool call ${callId}:` }, ...moved);
+      overflow.push({ type: 'text', text: `Attachments of the result of tool call ${callId}:` });
+    for (const part of moved) overflow.push(part);
     const said = text === '' && moved.length > 0 ? 'The result is attached to the next message.' : text;
     if (inline.length === 0) return { role: 'tool', tool_call_id: callId, content: said };
     const parts: ChatPart[] = said === '' ? inline : [{ type: 'text', text: said }, ...inline];

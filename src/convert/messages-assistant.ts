@@ -9,6 +9,7 @@ export interface AssistantTurn {
   readonly texts: string[];
   readonly thinking: string[];
   readonly calls: ChatCall[];
+  readonly ids: Set<string>;
 }
 
 /** Adds the content of an assistant message to its turn. */
@@ -63,8 +64,8 @@ function readBlock(block: Block, turn: AssistantTurn, context: MessagesContext):
 
 function readCall({ fields, at }: Block, turn: AssistantTurn, context: MessagesContext): ChatCall {
   const id = requiredString(fields, 'id', at);
-  if (turn.calls.some((call) => call.id === id))
-    throw invalid(pathOf(at, 'id'), '`tool_use` ids must be unique');
+  if (turn.ids.has(id)) throw invalid(pathOf(at, 'id'), '`tool_use` ids must be unique');
+  turn.ids.add(id);
   const path = pathOf(at, 'input');
   const input = asObject(fields['input'] ?? {}, path);
   checkNesting(input, path, limits.nesting);

@@ -51,7 +51,7 @@ class Turns {
   readonly #done: ChatMessage[] = [];
   #assistant: AssistantTurn | undefined;
   /** Ids of the calls that the user's turn may answer. */
-  #callIds: readonly string[] = [];
+  #callIds: ReadonlySet<string> = new Set();
   #results: ToolResult[] = [];
   #others: ChatMessage[] = [];
   #answered = new Set<string>();
@@ -62,7 +62,7 @@ class Turns {
 
   assistant(content: unknown, at: string): void {
     this.#endUser();
-    this.#assistant ??= { texts: [], thinking: [], calls: [] };
+    this.#assistant ??= { texts: [], thinking: [], calls: [], ids: new Set() };
     readAssistant(content, at, this.#assistant, this.#context);
   }
 
@@ -71,7 +71,7 @@ class Turns {
     const parts: ChatPart[] = [];
     for (const block of readBlocks(content, at)) {
       if (block.type === 'tool_result') this.#results.push(this.#result(block));
-      else parts.push(...blockParts(block, this.#context));
+      else for (const part of blockParts(block, this.#context)) parts.push(part);
     }
     if (parts.length > 0) this.#others.push({ role: 'user', content: joinTexts(parts, '\n') ?? parts });
   }
@@ -91,7 +91,7 @@ class Turns {
   #result(block: Block): ToolResult {
     const result = readToolResult(block, this.#context);
     const { callId } = result;
-    if (!this.#callIds.includes(callId))
+    if (!this.#callIds.has(callId))
       throw invalid(
         block.at,
         `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${callId.slice(0, 80)}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message`,
@@ -109,15 +109,15 @@ class Turns {
     if (this.#assistant === undefined) return;
     const message = assistantMessage(this.#assistant, this.#context);
     if (message !== undefined) this.#done.push(message);
-    this.#callIds = this.#assistant.calls.map((call) => call.id);
+    this.#callIds = this.#assistant.ids;
     this.#assistant = undefined;
   }
 
   #endUser(): void {
-    const { messages, overflow } = toolMessages(this.#results, this.#callIds, this.#context.dialect);
-    this.#done.push(...messages);
-    this.#done.push(...behind(overflow, this.#others));
-    if (this.#results.length + this.#others.length > 0) this.#callIds = [];
+    const { messages, overflow } = toolMessages(this.#results, [...this.#callIds], this.#context.dialect);
+    // No spread: as many arguments as a hostile request may have results would overflow the stack.
+    for (const message of messages) this.#done.push(message);
+    for (const message of behind(overflow, this.#others)) this.#done.push(message);
     this.#results = [];
     this.#others = [];
     this.#answered = new Set();

@@ -2,7 +2,8 @@ import { limits } from './limits.ts';
 
 const secrets =
   /\b(?:sk|pk|rk|gsk|xai|key|AIza|hf|nvapi|mgk|mgm)[-_][\w*.-]{6,}|\bBearer\s+\S+|\bAIza[\w-]{10,}/gi;
-const addresses = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]}]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/gi;
+const addresses =
+  /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]}]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\b(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}\b/gi;
 // Control characters would break logs and terminals.
 const controls = /\p{Cc}/gu;
 

@@ -28,10 +28,13 @@ export function readReportedError(body: unknown): UpstreamFault | undefined {
   return new UpstreamFault('reported', message, { status: statusOf(code, type), code, type });
 }
 
+/** Not 429: "too many tokens" is there a matter of the minute. 502 stands for errors in a stream that have no status. */
+const overflowStatuses: ReadonlySet<number> = new Set([400, 413, 422, 500, 502]);
+
 /** Whether a fault says that the prompt does not fit into the model's context. */
 export function isContextOverflow(fault: UpstreamFault): boolean {
   if (fault.code === 'context_length_exceeded' || fault.type === 'exceed_context_size_error') return true;
-  if (fault.status !== 400 && fault.status !== 413 && fault.status !== 422) return false;
+  if (!overflowStatuses.has(fault.status)) return false;
   return /maximum context length|context (?:window|length|size)|prompt is too long|exceeds? the (?:available )?context|too many (?:input )?tokens|input is too long/i.test(
     fault.message,
   );

@@ -18,7 +18,7 @@ function calls(chunks: readonly unknown[]): unknown[] {
     if (event.type === 'tool_start') found[event.call] = { id: event.id, name: event.name, args: '' };
     if (event.type === 'tool_arguments') {
       const target = found[event.call];
-      if (target === undefined) throw new Error('arguments before their call');
+      if (target === undefined || event.text === '') throw new Error('arguments before their call, or none');
       target.args += event.text;
     }
     if (event.type === 'fault') return [event.fault.kind];
@@ -184,6 +184,26 @@ describe('ChatStream', () => {
       call(0, undefined, undefined, ':2}'),
     ];
     expect(calls(chunks)).toEqual([a, b]);
+  });
+
+  it('6.18 follows the id where the index is the same for all', () => {
+    const begun = [call(0, 'a', 'f', '{"x"'), call(0, 'b', 'g', '{"y"')];
+    expect(calls([...begun, call(0, 'a', undefined, ':1}'), call(0, 'b', undefined, ':2}')])).toEqual([a, b]);
+  });
+
+  it('6.8 stays with the first source of reasoning', () => {
+    const again = { reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] };
+    const events = read(chatSse([delta({ reasoning_content: 'hm' }), delta(again), delta({}, 'stop')]));
+    expect(events.map((event) => event.type)).toEqual(['reasoning', 'end']);
+  });
+
+  it('reads a whole message in a chunk, but not as a repetition of deltas', () => {
+    const whole = { choices: [{ index: 0, message: { content: 'ab' }, finish_reason: 'stop' }] };
+    expect(read(chatSse([whole])).map((event) => event.type)).toEqual(['text', 'end']);
+    expect(read(chatSse([delta({ content: 'ab' }), whole])).map((event) => event.type)).toEqual([
+      'text',
+      'end',
+    ]);
   });
 
   it('6.19 is not confused by name "" on later chunks', () => {

@@ -332,6 +332,12 @@ describe('messages content', () => {
     });
   });
 
+  it('6.33 sends no developer role', () => {
+    const body = { system: 's', messages: [user(text('a')), { role: 'system', content: 'b' }] };
+    const { messages } = convert(body, { developerRole: true }).chat;
+    expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'system']);
+  });
+
   it('6.34 puts all system texts first where the template refuses later ones', () => {
     const body = { system: 'one', messages: [user(text('a')), { role: 'system', content: 'two' }] };
     expect(convert(body, { systemPlacement: 'Leading' }).chat.messages).toEqual([

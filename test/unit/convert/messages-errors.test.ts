@@ -106,10 +106,11 @@ describe('upstream failures', () => {
     'Incorrect API key provided: sk-proj-abcdef123456. Find it at https://platform.example/keys',
     'connect ECONNREFUSED http://10.1.2.3:8000/v1/chat/completions',
     'node 10.1.2.3:8000 refused',
+    'dial tcp: vllm.models.svc:8000 refused, localhost:11434 too',
     'header Authorization: Bearer abc.def-123',
   ])('shows no address and no credential: %s', (message) => {
     const shown = readUpstreamError(500, JSON.stringify({ error: { message } })).message;
-    expect(shown).not.toMatch(/sk-proj|10\.1\.2\.3|https?:|abc\.def/);
+    expect(shown).not.toMatch(/sk-proj|10\.1\.2\.3|https?:|abc\.def|svc|localhost/);
   });
 
   it('bounds the message', () => {

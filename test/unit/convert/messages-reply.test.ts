@@ -72,6 +72,17 @@ const contents: readonly [name: string, message: object, content: readonly objec
     [thinking('hm', 's'), text('a')],
   ],
   [
+    '6.8 both, cut where the signatures belong',
+    {
+      reasoning_content: 'xy',
+      thinking_blocks: [
+        { type: 'thinking', thinking: 'x', signature: 's' },
+        { type: 'thinking', thinking: 'y', signature: 't' },
+      ],
+    },
+    [thinking('x', 's'), thinking('y', 't')],
+  ],
+  [
     '6.8 both, cut otherwise',
     {
       reasoning_content: 'x\ny',
@@ -263,6 +274,21 @@ describe('messages reply', () => {
       stop_reason: 'tool_use',
       usage: { input_tokens: 3 },
     });
+  });
+
+  it('6.53 looks at the body, not at what it is called', () => {
+    const stream = chatSse([delta({ content: 'a' }, 'stop')]);
+    const json = Buffer.from('\ufeff \n{"choices":[{"message":{"content":"a"}}]}');
+    for (const bytes of [stream, json])
+      expect(convertMessagesReply(readChatBody(bytes), state()).body).toMatchObject({ content: [text('a')] });
+  });
+
+  it('collects logprobs of a stream', () => {
+    const chunk = (token: string) => ({
+      choices: [{ delta: { content: token }, logprobs: { content: [{ token }] } }],
+    });
+    const answer = readChatBody(chatSse([chunk('a'), chunk('b')]));
+    expect(answer.logprobs).toEqual([{ token: 'a' }, { token: 'b' }]);
   });
 
   it.each([

@@ -411,6 +411,24 @@ describe('messages stream', () => {
     expect(out).not.toContain('message_stop');
   });
 
+  it('6.50 writes no id: and no retry: line', () => {
+    const out = streamed(chatSse([delta({ content: 'a' }), stop]));
+    expect(out).not.toMatch(/^(?:id|retry)/m);
+  });
+
+  it('drops white space before a tool for good', () => {
+    const chunks = [delta({ content: '\n\n' }), call(0, 'a', 'f', '{}'), delta({ content: 'b' }), done];
+    expect(read(chunks).content).toEqual([tool('a', 'f'), text('b')]);
+  });
+
+  it('bounds what waits for an open tool and the white space that waits for text', () => {
+    const much = delta({ content: 'x'.repeat(1024 * 1024) });
+    const message = broken([call(0, 'a', 'f', '{'), ...Array.from({ length: 5 }, () => much)]);
+    expect(message.error?.['message']).toMatch(/too much text/);
+    const space = delta({ content: ' '.repeat(1024 * 1024) });
+    expect(broken(Array.from({ length: 5 }, () => space)).error?.['message']).toMatch(/too much text/);
+  });
+
   it('6.47 keeps characters whole that are cut between chunks', () => {
     const out = streamed(chatSse([delta({ content: '日本語 é 🎉' }), stop]), state(), 1);
     expect(readMessagesStream(out).content).toEqual([text('日本語 é 🎉')]);
