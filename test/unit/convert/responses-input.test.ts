@@ -314,12 +314,11 @@ const reasoning: readonly Row[] = [
 ];
 
 describe('input items of a Responses request', () => {
-  const all = [
-    ...messages.map((row) => ['message', ...row] as const),
-    ...turns.map((row) => ['turn', ...row] as const),
-    ...reasoning.map((row) => ['reasoning', ...row] as const),
-  ];
-  it.each(all)('%s: %s', (_group, _name, items, expected, dialect = {}) => {
+  const tables = { message: messages, turn: turns, reasoning };
+  const rows = Object.entries(tables).flatMap(([group, table]) =>
+    table.map(([name, items, expected, dialect = {}]) => ({ group, name, items, expected, dialect })),
+  );
+  it.each(rows)('$group: $name', ({ items, expected, dialect }) => {
     expect(messagesOf(items, dialectWith(dialect))).toEqual(expected);
   });
 

@@ -184,7 +184,10 @@ const carried: readonly Row[] = [
 ];
 
 describe('a Responses request', () => {
-  it.each(carried)('%s', (_name, body, chat, dropped = [], dialect = {}) => {
+  const rows = carried.map(([name, body, chat, dropped = [], dialect = {}]) => {
+    return { name, body, chat, dropped, dialect };
+  });
+  it.each(rows)('$name', ({ body, chat, dropped, dialect }) => {
     const converted = convert({ model: 'm', input: 'hi', ...body }, dialectWith(dialect));
     expect(converted.chat).toEqual({ ...bare, ...chat });
     expect(converted.dropped.toSorted()).toEqual(dropped.toSorted());
