@@ -27,6 +27,7 @@ const fields = new Set([
   'safety_identifier',
   'prompt_cache_key',
   'prompt_cache_retention',
+  'prompt_cache_options',
   'service_tier',
   'stream',
   'stream_options',
