@@ -1,7 +1,8 @@
 /**
  * Circuits of this gateway: per node for connections that fail, per node and model for 429 and 5xx. A circuit opens
  * after five failures within 30 s, or at once where the node sent Retry-After, and lets one probe through when its time
- * is over. They live in this process alone: another gateway may reach a node that this one cannot.
+ * is over. A success takes one failure back: a node that fails four times of five is found out, one that fails once in
+ * a hundred is not. Circuits live in this process alone: another gateway may reach a node that this one cannot.
  */
 export interface Circuits {
   /** `closed`: use it. `probe`: its time is over and one request may try it (then `claim`). `open`: a last resort. */
@@ -10,7 +11,10 @@ export interface Circuits {
   claim(nodeId: string, model: string): void;
   /** The node could not be reached, or the connection broke before an answer. */
   connectFailed(nodeId: string, model: string): void;
-  /** The node answered with this status. Statuses other than 429 and 5xx close what was open. */
+  /**
+   * The node answered with this status. 429 and 5xx are failures; 408 and 409, and 401 and 403 (which are about the
+   * gateway's credential), say nothing of the model; all others close what was open.
+   */
   answered(nodeId: string, model: string, status: number, retryAfterSeconds?: number): void;
   /** No answer came in time, which counts as a 5xx does. */
   timedOut(nodeId: string, model: string): void;
@@ -29,6 +33,7 @@ const firstOpenMs = 30_000;
 const longestOpenMs = 300_000;
 /** A probe without an outcome for this long is taken as lost, so that a circuit never stays open for good. */
 const probeLostMs = 60_000;
+const saysNothing: ReadonlySet<number> = new Set([401, 403, 408, 409]);
 
 interface Circuit {
   /** Times of the last failures, newest last, at most `failuresToOpen`. */
@@ -56,16 +61,16 @@ export function createCircuits(now: () => number): Circuits {
     nodes.set(nodeId, made);
     return made;
   };
-  const dropIfClosed = (nodeId: string, node: NodeCircuits): void => {
-    if (node.connect === undefined && node.models.size === 0) nodes.delete(nodeId);
-  };
   const modelFailed = (nodeId: string, model: string, retryAfterSeconds?: number): void => {
     const { models } = circuitsOf(nodeId);
     models.set(model, failed(models.get(model), now(), retryAfterSeconds));
   };
-  const connected = (nodeId: string, node: NodeCircuits): void => {
-    node.connect = undefined;
-    dropIfClosed(nodeId, node);
+  /** What a success leaves of a circuit. Where it is open only a probe closes it: other answers were asked for before. */
+  const succeeded = (circuit: Circuit | undefined): Circuit | undefined => {
+    if (circuit === undefined || now() >= circuit.openUntilMs) return undefined;
+    if (circuit.openUntilMs !== Number.POSITIVE_INFINITY) return circuit;
+    circuit.failures.shift();
+    return circuit.failures.length > 0 ? circuit : undefined;
   };
 
   return {
@@ -89,9 +94,13 @@ export function createCircuits(now: () => number): Circuits {
       if (status === 429 || status >= 500) modelFailed(nodeId, model, retryAfterSeconds);
       const node = nodes.get(nodeId);
       if (node === undefined) return;
-      // 401 and 403 say nothing of the model: the node refused the gateway's credential.
-      if (status < 500 && status !== 429 && status !== 401 && status !== 403) node.models.delete(model);
-      connected(nodeId, node);
+      node.connect = succeeded(node.connect);
+      const circuit = node.models.get(model);
+      if (circuit !== undefined && saysNothing.has(status)) circuit.probeSinceMs = undefined;
+      else if (circuit !== undefined && status !== 429 && status < 500 && succeeded(circuit) === undefined) {
+        node.models.delete(model);
+      }
+      if (node.connect === undefined && node.models.size === 0) nodes.delete(nodeId);
     },
     timedOut(nodeId, model) {
       modelFailed(nodeId, model);

@@ -26,12 +26,26 @@ test('failures further apart than 30 s do not add up', () => {
   expect(state()).toBe('closed');
 });
 
-test('a success in between closes and forgets', () => {
-  const { circuits, state } = setUp();
-  for (let i = 0; i < 4; i++) circuits.answered('ns/n', 'm', 500);
-  circuits.answered('ns/n', 'm', 200);
-  for (let i = 0; i < 4; i++) circuits.answered('ns/n', 'm', 500);
+test('a success takes one failure back: four of five failing opens, one of two does not', () => {
+  const often = setUp();
+  for (let i = 0; i < 10; i++) often.circuits.answered('ns/n', 'm', i % 5 === 4 ? 200 : 500);
+  expect(often.state()).toBe('open');
+  const even = setUp();
+  for (let i = 0; i < 100; i++) even.circuits.answered('ns/n', 'm', i % 2 === 0 ? 200 : 500);
+  expect(even.state()).toBe('closed');
+});
+
+test.each([401, 403, 408, 409])('%i neither counts nor closes, and frees the probe', (status) => {
+  const { clock, circuits, state } = setUp();
+  for (let i = 0; i < 50; i++) circuits.answered('ns/n', 'm', status);
   expect(state()).toBe('closed');
+  for (let i = 0; i < 5; i++) circuits.answered('ns/n', 'm', 500);
+  circuits.answered('ns/n', 'm', status);
+  expect(state()).toBe('open');
+  clock.ms += 30_000;
+  circuits.claim('ns/n', 'm');
+  circuits.answered('ns/n', 'm', status);
+  expect(state()).toBe('probe');
 });
 
 test('connection failures open the whole node', () => {
