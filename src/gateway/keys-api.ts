@@ -73,7 +73,8 @@ export function createKeysApi(options: {
   const find = (master: KeyEntry, id: string): ApiKey => {
     const key = store.get('APIKey', master.resource.metadata.namespace, id);
     if (key !== undefined && key.metadata.deletionTimestamp === undefined) return key;
-    throw new GatewayError('key_not_found', `No API key has the id '${id.slice(0, 253)}'.`, { param: 'id' });
+    // Not quoted: it may be a key that was sent in place of its id, and this text is logged.
+    throw new GatewayError('key_not_found', 'No API key has this id.', { param: 'id' });
   };
 
   return {

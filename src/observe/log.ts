@@ -22,6 +22,8 @@ const secretFields: ReadonlySet<string> = new Set([
   'token',
 ]);
 const deepestRedaction = 4;
+/** A key of ours, mistyped ones included: people send them in place of ids and model names, which errors quote. */
+const keyText = /(mg[km]_)[0-9A-Za-z]{16,}/g;
 
 /**
  * The process's log: one line per record on `destination` (default stdout), JSON for machines or text for people.
@@ -54,7 +56,12 @@ export function createLog(options: {
 function redacted(fields: Record<string, unknown>, depth: number): Record<string, unknown> {
   let copy: Record<string, unknown> | undefined;
   for (const [name, value] of Object.entries(fields)) {
-    const inner = isPlain(value) && depth > 0 ? redacted(value, depth - 1) : value;
+    const inner =
+      typeof value === 'string'
+        ? withoutKeys(value)
+        : isPlain(value) && depth > 0
+          ? redacted(value, depth - 1)
+          : value;
     const safe = secretFields.has(name) ? '[redacted]' : inner;
     if (safe === value) continue;
     copy ??= Array.isArray(fields) ? Object.assign([], fields) : { ...fields };
@@ -63,18 +70,22 @@ function redacted(fields: Record<string, unknown>, depth: number): Record<string
   return copy ?? fields;
 }
 
+function withoutKeys(text: string): string {
+  return text.includes('mgk_') || text.includes('mgm_') ? text.replace(keyText, '$1[redacted]') : text;
+}
+
 function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !(value instanceof Error);
 }
 
 function describeError(error: unknown, withStack: boolean): Record<string, unknown> {
-  if (!(error instanceof Error)) return { message: String(error) };
+  if (!(error instanceof Error)) return { message: withoutKeys(String(error)) };
   const { code } = error as { code?: unknown };
   return {
     name: error.name,
-    message: error.message,
+    message: withoutKeys(error.message),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
-    ...(withStack ? { stack: error.stack } : {}),
+    ...(withStack ? { stack: withoutKeys(error.stack ?? '') } : {}),
     ...(error.cause instanceof Error ? { cause: describeError(error.cause, withStack) } : {}),
   };
 }

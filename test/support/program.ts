@@ -95,7 +95,8 @@ export function startProgram({ args, env = {}, cwd, names = true, under = [] }: 
       if (child.exitCode === null && child.signalCode === null) return;
       throw new Error(`${args[0]} ${pid} ended (${child.exitCode ?? child.signalCode}):\n${output()}`);
     },
-    listens: (message) => addressOf(log().find(({ msg }) => msg === message)),
+    listens: (message) =>
+      addressOf(log().find(({ msg }) => msg === message)) ?? addressInText(output(), message),
     until: (what, condition, timeoutMs = stopMs) =>
       eventually(
         what,
@@ -126,6 +127,12 @@ const listenSchema = z.object({ listen: z.object({ host: z.string(), port: z.num
 function addressOf(line: LogLine | undefined): string | undefined {
   const parsed = listenSchema.safeParse(line);
   return parsed.success ? `${parsed.data.listen.host}:${parsed.data.listen.port}` : undefined;
+}
+
+/** The same of a log in the text format. */
+function addressInText(output: string, message: string): string | undefined {
+  const found = output.match(new RegExp(`  ?${message} listen=\\{"host":"([^"]+)","port":(\\d+)\\}`));
+  return found === null ? undefined : `${found[1]}:${found[2]}`;
 }
 
 function collect(child: ChildProcess): {

@@ -1,0 +1,301 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sealApiKey } from '../../src/resources/sealed-key.ts';
+import { eventually } from '../support/eventually.ts';
+import { keyWithHash, manifest, manifests, type Standalone, startStandalone } from '../support/standalone.ts';
+import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
+
+/** What is planted, by the place it is planted in. Each is found again by its text, in clear or as base64. */
+const planted = {
+  secretKey: 'sk-planted-in-a-secret-0123456789',
+  sealedKey: 'sk-planted-in-sealed-text-0123456789',
+  secretHeader: 'planted-in-a-header-secret-0123456789',
+  plainHeader: 'planted-in-a-header-value-0123456789',
+  wrongPlace: 'sk-planted-in-a-field-that-does-not-exist',
+  wrongCaller: 'sk-planted-by-a-caller-whom-nobody-knows',
+};
+const apiKey = keyWithHash();
+const xApiKey = keyWithHash();
+const master = keyWithHash('master');
+const mistyped = `${keyWithHash().text.slice(0, -1)}_`;
+
+interface Round {
+  readonly standalone: Standalone;
+  readonly upstream: ScriptedUpstream;
+  /** Everything that must appear nowhere: what was planted and what the product generated. */
+  readonly secrets: Map<string, string>;
+  /** Everything that callers were answered, except the one answer that is theirs to see. */
+  readonly answers: string[];
+  metrics: string;
+  commandLine: string;
+}
+
+/** What the upstream echoes: the credential that it was sent, wherever it was sent. */
+const echo = (headers: Readonly<Record<string, unknown>>) =>
+  `you sent ${headers['authorization']} ${headers['x-secret']} ${headers['x-plain']}`;
+
+async function play(format: 'json' | 'text'): Promise<Round> {
+  const upstream = await startUpstream({ models: ['m', 's'] });
+  const secret = (name: string, stringData: Record<string, string>) =>
+    `${JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData })}\n`;
+  const node = manifest('UpstreamNode', 'by-secret', {
+    baseURL: upstream.url,
+    apiKeySecretRef: { name: 'node' },
+    headers: [
+      { name: 'x-secret', secretRef: { name: 'node', key: 'header' } },
+      { name: 'x-plain', value: planted.plainHeader },
+    ],
+    manualModels: ['m'],
+  });
+  const standalone = await startStandalone({
+    logLevel: 'debug',
+    flags: ['--log-format', format],
+    manifests: {
+      'node.yaml': manifests(
+        node,
+        secret('node', { apiKey: planted.secretKey, header: planted.secretHeader }),
+      ),
+      'keys.yaml': manifests(
+        manifest('APIKey', 'k', { hash: apiKey.hash }),
+        manifest('APIKey', 'x', { hash: xApiKey.hash }),
+        manifest('APIKey', 'generated', { secretName: 'generated' }),
+        manifest('MasterKey', 'mk', { hash: master.hash }),
+      ),
+      'wrong.yaml': manifest('UpstreamNode', 'wrong', { baseURL: upstream.url, apiKey: planted.wrongPlace }),
+      'user-info.yaml': manifest('UpstreamNode', 'user-info', {
+        baseURL: `http://u:${planted.wrongPlace}@h/v1`,
+      }),
+      'broken.yaml': `apiKey: "${planted.wrongPlace}\n`,
+    },
+  });
+  const { data } = standalone.folders;
+  const secrets = new Map<string, string>(Object.entries({ ...planted, mistyped }));
+  for (const [name, { text }] of Object.entries({ apiKey, xApiKey, master })) secrets.set(name, text);
+
+  // A credential that is sealed to this gateway.
+  let recipient = '';
+  await standalone.until('the recipient is published', async () => {
+    recipient = await readFile(join(data, 'sealing-recipient.txt'), 'utf8').catch(() => '');
+    return recipient !== '';
+  });
+  const place = { namespace: 'default', name: 'by-seal', baseURL: upstream.url };
+  const encryptedAPIKey = await sealApiKey({
+    ...place,
+    recipient: recipient.trim(),
+    apiKey: planted.sealedKey,
+  });
+  await standalone.folders.write(
+    'sealed.yaml',
+    manifest('UpstreamNode', 'by-seal', { baseURL: upstream.url, encryptedAPIKey, manualModels: ['s'] }),
+  );
+  const answers: string[] = [];
+  const send = async (key: string, method: string, path: string, body?: unknown) => {
+    const { status, headers, text } = await standalone.caller(key).send(method, path, body);
+    answers.push(`${status} ${JSON.stringify([...headers])} ${text}`);
+    return { status, headers, text };
+  };
+  const chat = (model: string, stream = false) =>
+    send(apiKey.text, 'POST', '/chat/completions', { model, stream, messages: [] });
+  await eventually('the sealed key opens', async () => (await chat('s')).status === 200, 5000, 20);
+
+  // The product's own secrets, as its data folder keeps them.
+  const stored = async (name: string) => {
+    const path = join(data, 'secrets/default', name);
+    await standalone.until(`${name} is there`, () =>
+      stat(path).then(
+        () => true,
+        () => false,
+      ),
+    );
+    const { data: entries } = JSON.parse(await readFile(path, 'utf8')) as { data: Record<string, string> };
+    return Object.entries(entries).map(
+      ([entry, value]) => [entry, Buffer.from(value, 'base64').toString()] as const,
+    );
+  };
+  for (const [, text] of await stored('model-gateway-sealing')) {
+    const identity = /AGE-SECRET-KEY-1\w+/.exec(text)?.[0];
+    if (identity !== undefined) secrets.set('identity', identity);
+  }
+  for (const [entry, text] of await stored('generated'))
+    if (entry === 'apiKey') secrets.set('generated', text);
+
+  // Good calls, by every key.
+  expect((await chat('m')).status).toBe(200);
+  expect((await chat('m', true)).status).toBe(200);
+  const byHeader = await fetch(`${standalone.baseURL}/models`, { headers: { 'x-api-key': xApiKey.text } });
+  expect(byHeader.status).toBe(200);
+  answers.push(await byHeader.text());
+  // The one answer that shows a key: kept out of what is searched.
+  const made = await standalone.caller(master.text).send('POST', '/keys', { name: 'made' });
+  const { id, value } = JSON.parse(made.text) as { id: string; value: string };
+  secrets.set('made', value);
+  expect((await send(value, 'GET', '/models')).status).toBe(200);
+  await send(master.text, 'GET', `/keys/${id}`);
+  await send(master.text, 'GET', '/keys');
+  // Keys that are wrong, or in the wrong place.
+  for (const wrong of [planted.wrongCaller, mistyped, master.text])
+    await send(wrong, 'POST', '/chat/completions', {});
+  await send(apiKey.text, 'GET', '/keys');
+  for (const text of [value, planted.wrongCaller]) {
+    await standalone.caller(master.text).send('GET', `/keys/${text}`);
+    await standalone.caller(master.text).send('DELETE', `/keys/${text}`);
+    await standalone.caller(master.text).send('GET', `/keys?after=${text}`);
+    await standalone.caller(apiKey.text).send('GET', `/unknown/${text}?key=${text}`);
+  }
+  // In place of a model only a key of ours can be told from a name, which people need to see.
+  await standalone.caller(apiKey.text).send('GET', `/models/${value}`);
+  await standalone.caller(apiKey.text).chat(value);
+  // An upstream that echoes what it was sent.
+  for (const status of [401, 403]) {
+    upstream.respondWith('/chat/completions', ({ headers }) => ({
+      kind: 'answer',
+      status,
+      headers: { 'www-authenticate': echo(headers), 'x-echo': echo(headers), server: echo(headers) },
+      body: { error: { message: echo(headers) } },
+    }));
+    for (const model of ['m', 's']) expect((await chat(model)).status).toBe(502);
+  }
+  upstream.respondWith('/chat/completions', ({ headers }) => ({
+    kind: 'redirect',
+    location: `http://127.0.0.1/${encodeURIComponent(echo(headers))}`,
+  }));
+  await chat('m');
+  upstream.respondWith('/chat/completions', { kind: 'resetBeforeHead' });
+  await chat('m');
+  // Passed on by contract, so these answers are not searched; what the gateway itself writes about them is.
+  for (const status of [400, 500]) {
+    upstream.respondWith('/chat/completions', ({ headers }) => ({
+      kind: 'answer',
+      status,
+      headers: { 'x-echo': echo(headers) },
+      body: { error: { message: echo(headers) } },
+    }));
+    const { headers } = await standalone.caller(apiKey.text).chat('m');
+    answers.push(JSON.stringify([...headers]));
+  }
+  upstream.respondWith('/chat/completions', ({ headers }) => ({
+    kind: 'errorInStream',
+    chunks: 1,
+    error: { message: echo(headers) },
+  }));
+  await standalone.caller(apiKey.text).chat('m', { stream: true });
+  // A model list that echoes, which goes into status, events and log: a change of the credential asks for it.
+  upstream.respondWith('/models', ({ headers }) => ({
+    kind: 'answer',
+    status: 401,
+    body: { error: { message: echo(headers) } },
+  }));
+  const asked = upstream.requestsTo('/models').length;
+  await standalone.folders.write(
+    'node.yaml',
+    manifests(node, secret('node', { apiKey: `${planted.secretKey}-2`, header: planted.secretHeader })),
+  );
+  await upstream.waitFor(() => upstream.requestsTo('/models').length > asked);
+  await standalone.until('it is told', () => /401/.test(standalone.output()));
+
+  const metrics = await (await fetch(`${standalone.admin}/metrics`)).text();
+  const commandLine = await readFile(`/proc/${standalone.pid}/cmdline`, 'utf8').catch(() => '');
+  const environment = await readFile(`/proc/${standalone.pid}/environ`, 'utf8').catch(() => '');
+  return { standalone, upstream, secrets, answers, metrics, commandLine: commandLine + environment };
+}
+
+/** The names of the secrets that a text holds, in clear, as base64 or percent-encoded. */
+function found(text: string, secrets: ReadonlyMap<string, string>): string[] {
+  return [...secrets]
+    .filter(([, secret]) =>
+      [secret, Buffer.from(secret).toString('base64').replace(/=+$/, ''), encodeURIComponent(secret)].some(
+        (form) => text.includes(form),
+      ),
+    )
+    .map(([name]) => name);
+}
+
+describe.each(['json', 'text'] as const)('with a log in %s at level debug', (format) => {
+  let round: Round;
+  beforeAll(async () => {
+    round = await play(format);
+  });
+  afterAll(async () => {
+    await round.standalone[Symbol.asyncDispose]();
+    await round.upstream.stop();
+  });
+
+  test('the credentials really went upstream, so that there was something to leak', () => {
+    const sent = round.upstream.requests.map(({ headers }) => echo(headers)).join('\n');
+    for (const name of ['secretKey', 'sealedKey', 'secretHeader', 'plainHeader'] as const) {
+      expect(sent, name).toContain(planted[name]);
+    }
+    expect(round.secrets.size).toBe(Object.keys(planted).length + 7);
+    // What callers send as their own never goes there.
+    const all = JSON.stringify(round.upstream.requests.map(({ rawHeaders, url }) => [url, rawHeaders]));
+    const callers = new Map(
+      [...round.secrets].filter(([name]) => /api|master|made|generated|identity/i.test(name)),
+    );
+    expect(found(all, callers)).toEqual([]);
+  });
+
+  test('none is in the log', () => {
+    expect(round.standalone.output().length).toBeGreaterThan(5000);
+    const lines = round.standalone.output().split('\n');
+    expect(lines.filter((line) => found(line, round.secrets).length > 0)).toEqual([]);
+  });
+
+  test('none is in an answer of ours or in a header of any answer', () => {
+    expect(round.answers.length).toBeGreaterThan(15);
+    expect(round.answers.filter((answer) => found(answer, round.secrets).length > 0)).toEqual([]);
+  });
+
+  test('none is in the metrics or in the process list', () => {
+    expect(found(round.metrics, round.secrets)).toEqual([]);
+    expect(round.commandLine).toContain('standalone');
+    expect(found(round.commandLine, round.secrets)).toEqual([]);
+  });
+
+  test('none is in a file of the data folder but its own, and nobody else may read any', async () => {
+    const { data } = round.standalone.folders;
+    const entries = await readdir(data, { recursive: true, withFileTypes: true });
+    const places: Record<string, string[]> = {};
+    const files = [];
+    for (const entry of entries) {
+      const path = join(entry.parentPath, entry.name);
+      const { mode } = await stat(path);
+      const wanted = entry.isDirectory() ? 0o700 : 0o600;
+      expect({ path, mode: mode & 0o777 }).toEqual({ path, mode: wanted });
+      if (!entry.isFile()) continue;
+      files.push(path);
+      const names = found(await readFile(path, 'latin1'), round.secrets);
+      if (names.length > 0) places[path.slice(data.length + 1)] = names;
+    }
+    expect(files.length).toBeGreaterThan(5);
+    expect(places).toEqual({
+      'secrets/default/model-gateway-sealing': ['identity'],
+      'secrets/default/generated': ['generated'],
+    });
+  });
+});
+
+test('an error body of the node passes as it is, but for those about the gateway’s own credential', async () => {
+  const upstream = await startUpstream({ models: ['m'] });
+  await using standalone = await startStandalone({
+    manifests: {
+      'all.yaml': manifests(
+        manifest('UpstreamNode', 'n', { baseURL: upstream.url, manualModels: ['m'] }),
+        manifest('APIKey', 'k', { hash: apiKey.hash }),
+      ),
+    },
+  });
+  const body = { error: { message: 'the node’s own words', type: 'odd', code: 7 } };
+  for (const status of [400, 404, 422, 429, 500]) {
+    upstream.respondWith('/chat/completions', { kind: 'answer', status, body });
+    const answer = await standalone.caller(apiKey.text).chat('m');
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([status, body]);
+  }
+  for (const status of [401, 403]) {
+    upstream.respondWith('/chat/completions', { kind: 'answer', status, body });
+    const answer = await standalone.caller(apiKey.text).chat('m');
+    expect(answer.status).toBe(502);
+    expect(answer.text).not.toContain('own words');
+  }
+  await upstream.stop();
+});
