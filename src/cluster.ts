@@ -14,6 +14,7 @@ import {
   aborted,
   createTraffic,
   listenedOn,
+  listenOn,
   observe,
   stopOnSignals,
   unreadyReason,
@@ -32,17 +33,18 @@ export async function runClusterGateway(config: GatewayConfig): Promise<void> {
   const { log, registry } = observe(config);
   const stop = stopOnSignals(log);
   const work = new AbortController();
-  const { client, store } = openCluster(config, log, registry, work.signal);
+  const { client, store, homeNamespace, namespaces } = openCluster(config, log, registry, work.signal);
   const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
-  const gateway = createTraffic(config, store, pools, log, registry);
-  const { host, port } = config.adminListen;
-  const admin = await startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) });
+  const gateway = createTraffic({ ...config, homeNamespace }, store, pools, log, registry);
+  const admin = await listenOn(config.adminListen, false, (host, port) =>
+    startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) }),
+  );
   log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
   // Not before the first complete list: until then it would answer 401 to keys that are good.
   await store.whenSynced(stop).catch(() => {});
   if (!stop.aborted) {
-    const listen = await gateway.listen(config.traffic.listen.host, config.traffic.listen.port);
-    log.info({ listen, namespaces: config.namespaces }, 'Serving');
+    const listen = await listenOn(config.traffic.listen, false, gateway.listen);
+    log.info({ listen, namespaces }, 'Serving');
     await aborted(stop);
     await gateway.drain(config.traffic.drainSeconds * 1000, endpointLagMs);
   }
@@ -58,16 +60,17 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
   const { log, registry } = observe(config);
   const stop = stopOnSignals(log);
   const work = new AbortController();
-  const { client, store } = openCluster(config, log, registry, work.signal);
+  const { client, store, homeNamespace } = openCluster(config, log, registry, work.signal);
   const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
-  const { host, port } = config.adminListen;
-  const admin = await startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) });
+  const admin = await listenOn(config.adminListen, false, (host, port) =>
+    startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) }),
+  );
   log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
   const leading = createLeaderMetric(registry, leaseName);
   // Replicas that do not lead keep the same caches warm, so that a takeover costs nothing but the lease.
   const outcome = await runLeaderElection({
     client,
-    namespace: config.homeNamespace,
+    namespace: homeNamespace,
     name: leaseName,
     identity: `${config.instance}_${randomUUID()}`,
     signal: stop,
@@ -82,8 +85,8 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
         clock: systemClock,
         random: Math.random,
         randomBytes,
-        gatewayURL: config.gatewayURL,
-        homeNamespace: config.homeNamespace,
+        gatewayURL: config.gatewayURL ?? `http://model-gateway.${homeNamespace}.svc/v1`,
+        homeNamespace,
         signal,
         isLeaderValid: isValid,
       }).catch((error: unknown) => {
@@ -107,12 +110,19 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
   log.info({ outcome }, 'Stopped');
 }
 
+interface OpenedCluster {
+  readonly client: KubeClient;
+  readonly store: Store;
+  readonly homeNamespace: string;
+  readonly namespaces: readonly string[] | 'all';
+}
+
 function openCluster(
   config: ControllerConfig | GatewayConfig,
   log: Log,
   registry: Registry,
   signal: AbortSignal,
-): { client: KubeClient; store: Store } {
+): OpenedCluster {
   const client = connectKube({
     kubeconfig: config.kubeconfig,
     context: config.context,
@@ -126,19 +136,10 @@ function openCluster(
     signal,
     onError: (error) => log.warn({ err: error }, 'An Event could not be written'),
   });
-  const { namespaces, homeNamespace } = config;
+  const homeNamespace = config.homeNamespace ?? client.namespace();
+  const namespaces = config.namespaces ?? [client.namespace()];
   const metrics = createStoreMetrics(registry);
-  return {
-    client,
-    store: openKubernetesStore({
-      client,
-      namespaces,
-      homeNamespace,
-      events,
-      log,
-      metrics,
-      now: Date.now,
-      signal,
-    }),
-  };
+  const now = Date.now;
+  const store = openKubernetesStore({ client, namespaces, homeNamespace, events, log, metrics, now, signal });
+  return { client, store, homeNamespace, namespaces };
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { z } from 'zod';
@@ -13,7 +12,6 @@ export interface Address {
 /** What every long-running role needs. */
 export interface ServingConfig {
   readonly adminListen: Address;
-  readonly homeNamespace: string;
   readonly log: { readonly level: LogLevel; readonly format: LogFormat };
 }
 
@@ -29,8 +27,10 @@ export interface TrafficConfig {
 }
 
 export interface ClusterConfig extends ServingConfig {
-  /** Namespaces to serve; `all` for every one. */
-  readonly namespaces: readonly string[] | 'all';
+  /** Namespaces to serve; `all` for every one; undefined for the one it runs in. */
+  readonly namespaces: readonly string[] | 'all' | undefined;
+  /** Undefined for the namespace it runs in: the pod's, or the kubeconfig context's. */
+  readonly homeNamespace: string | undefined;
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
   readonly allowLoopbackUpstreams: boolean;
@@ -40,7 +40,8 @@ export interface ClusterConfig extends ServingConfig {
 
 export interface ControllerConfig extends ClusterConfig {
   readonly command: 'controller';
-  readonly gatewayURL: string;
+  /** Undefined: made from the home namespace. */
+  readonly gatewayURL: string | undefined;
 }
 
 export interface GatewayConfig extends ClusterConfig {
@@ -50,6 +51,7 @@ export interface GatewayConfig extends ClusterConfig {
 
 export interface StandaloneConfig extends ServingConfig {
   readonly command: 'standalone';
+  readonly homeNamespace: string;
   readonly manifests: string;
   readonly data: string;
   readonly traffic: TrafficConfig;
@@ -171,11 +173,8 @@ function configOf(
 ): Config {
   if (command === 'seal') return { command, flags: values };
   const inCluster = command === 'controller' || command === 'gateway';
-  const ownNamespace = inCluster ? (env['POD_NAMESPACE'] ?? podNamespace()) : 'default';
-  const homeNamespace = values['home-namespace'] ?? ownNamespace;
   const serving: ServingConfig = {
     adminListen: values['admin-listen'] ?? { host: inCluster ? '::' : '127.0.0.1', port: 9090 },
-    homeNamespace,
     log: {
       level: values['log-level'] ?? 'info',
       format: values['log-format'] ?? (command === 'start' ? 'text' : 'json'),
@@ -201,21 +200,23 @@ function configOf(
     }
     const shared: ClusterConfig = {
       ...serving,
-      namespaces: values['all-namespaces'] === true ? 'all' : (values.namespace ?? [ownNamespace]),
+      namespaces: values['all-namespaces'] === true ? 'all' : values.namespace,
+      homeNamespace: values['home-namespace'] ?? env['POD_NAMESPACE'],
       kubeconfig: values.kubeconfig,
       context: values.context,
       allowLoopbackUpstreams: values['allow-loopback-upstreams'] ?? false,
       instance: env['POD_NAME'] ?? env['HOSTNAME'] ?? 'model-gateway',
     };
     if (command === 'gateway') return { command, ...shared, traffic };
-    const gatewayURL = values['gateway-url'] ?? `http://model-gateway.${homeNamespace}.svc/v1`;
-    return { command, ...shared, gatewayURL };
+    return { command, ...shared, gatewayURL: values['gateway-url'] };
   }
+  const homeNamespace = values['home-namespace'] ?? 'default';
   const folders = { manifests: values.manifests, data: values.data };
   if (command === 'start') {
     return {
       command,
       ...serving,
+      homeNamespace,
       traffic,
       manifests: resolve(folders.manifests ?? 'model-gateway/manifests'),
       data: resolve(folders.data ?? 'model-gateway/data'),
@@ -230,6 +231,7 @@ function configOf(
   return {
     command,
     ...serving,
+    homeNamespace,
     traffic,
     manifests: resolve(manifests),
     data: resolve(data),
@@ -240,13 +242,4 @@ function configOf(
 function needed(value: string | undefined, flag: FlagName, what: string): string {
   if (value !== undefined) return value;
   throw new ConfigError(`--${flag} is missing; give it ${what}.`);
-}
-
-/** Where a pod finds its own namespace; outside a pod the namespace is `default`, as for kubectl. */
-function podNamespace(): string {
-  try {
-    return readFileSync('/var/run/secrets/kubernetes.io/serviceaccount/namespace', 'utf8').trim();
-  } catch {
-    return 'default';
-  }
 }

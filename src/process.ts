@@ -29,7 +29,7 @@ export function observe(config: ServingConfig & { readonly command: string }): {
 
 /** The traffic side of a role, with its metrics; nothing listens yet. */
 export function createTraffic(
-  config: ServingConfig & { readonly traffic: TrafficConfig },
+  config: { readonly traffic: TrafficConfig; readonly homeNamespace: string },
   store: Store,
   pools: Pools,
   log: Log,
@@ -76,22 +76,28 @@ export function unreadyReason(stop: AbortSignal, store: Store): string | undefin
   return store.synced ? undefined : 'the first complete list of the resources is not in yet';
 }
 
-/** Listens where asked; if `mayMove`, on the next free port of ten, then on any. Throws ConfigError if it can't. */
-export async function listenNear<T>(
+/**
+ * Listens where asked; if `mayMove`, on the next free port of ten, then on any. Every interface (`::`) means those of
+ * IPv4 on a machine without IPv6. Throws ConfigError if it can't.
+ */
+export async function listenOn<T>(
   address: Address,
   mayMove: boolean,
   listen: (host: string, port: number) => Promise<T>,
 ): Promise<T> {
   const ports = mayMove ? [...Array.from({ length: 10 }, (_, i) => address.port + i), 0] : [address.port];
-  for (const port of ports) {
+  let { host } = address;
+  for (let tried = 0; ; ) {
+    const port = ports[tried] ?? 0;
     try {
-      return await listen(address.host, port);
+      return await listen(host, port);
     } catch (error) {
-      if ((error as { code?: unknown }).code === 'EADDRINUSE' && port !== ports.at(-1)) continue;
-      throw new ConfigError(`Cannot listen on ${address.host}:${port}: ${explain(error)}`);
+      const { code } = error as { code?: unknown };
+      if (code === 'EADDRINUSE' && tried + 1 < ports.length) tried += 1;
+      else if (code === 'EAFNOSUPPORT' && host === '::') host = '0.0.0.0';
+      else throw new ConfigError(`Cannot listen on ${host}:${port}: ${explain(error)}`);
     }
   }
-  throw new ConfigError(`Cannot listen on ${address.host}: no port is free.`);
 }
 
 /** The address with the port that was really taken, as flags and logs write one. */
@@ -105,6 +111,7 @@ const remedies: Readonly<Record<string, string>> = {
   EACCES: 'this user may not; use a port above 1023 or a folder of your own.',
   EEXIST: 'a file stands where a folder is needed; move it away, or choose another folder.',
   ENOTDIR: 'a file stands where a folder is needed; move it away, or choose another folder.',
+  EAFNOSUPPORT: 'this machine does not speak that family of addresses; use 127.0.0.1 or 0.0.0.0.',
   EADDRNOTAVAIL: 'this machine has no such address; use 127.0.0.1 or one of its own.',
   EROFS: 'the file system is read-only; choose another folder with --manifests or --data.',
   ENOSPC: 'the disk is full; make room.',

@@ -10,7 +10,7 @@ import {
   aborted,
   createTraffic,
   listenedOn,
-  listenNear,
+  listenOn,
   observe,
   stopOnSignals,
   unreadyReason,
@@ -58,8 +58,8 @@ export async function runStandalone(
   const pools = new Pools({ rules: { allowLoopback: true } });
   const gateway = createTraffic(config, store, pools, log, registry);
   const isStart = config.command === 'start';
-  const listen = await listenNear(config.traffic.listen, isStart && !config.listenGiven, gateway.listen);
-  const admin = await listenNear(config.adminListen, isStart && !config.adminListenGiven, (host, port) =>
+  const listen = await listenOn(config.traffic.listen, isStart && !config.listenGiven, gateway.listen);
+  const admin = await listenOn(config.adminListen, isStart && !config.adminListenGiven, (host, port) =>
     startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) }),
   );
   const baseURL = config.gatewayURL ?? `http://${urlHost(config.traffic.listen.host)}:${listen.port}/v1`;

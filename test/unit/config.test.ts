@@ -21,7 +21,7 @@ test('standalone has its defaults', () => {
 
 test('a gateway in a cluster listens on every interface and drains for long', () => {
   expect(readConfig(['gateway'], { POD_NAMESPACE: 'platform', POD_NAME: 'gw-1' })).toMatchObject({
-    namespaces: ['platform'],
+    namespaces: undefined,
     homeNamespace: 'platform',
     instance: 'gw-1',
     allowLoopbackUpstreams: false,
@@ -30,9 +30,9 @@ test('a gateway in a cluster listens on every interface and drains for long', ()
   });
 });
 
-test('the controller knows a base URL for key Secrets', () => {
+test('a base URL for callers gets its version segment', () => {
   expect(readConfig(['controller'], { POD_NAMESPACE: 'platform' })).toMatchObject({
-    gatewayURL: 'http://model-gateway.platform.svc/v1',
+    gatewayURL: undefined,
   });
   expect(readConfig(['controller', '--gateway-url', 'https://models.example.com'], {})).toMatchObject({
     gatewayURL: 'https://models.example.com/v1',
@@ -49,7 +49,7 @@ test('namespaces: repeated flags, a list in the variable, or all', () => {
   expect(namespaces(['--all-namespaces'])).toMatchObject({ namespaces: 'all' });
   expect(namespaces([], { MODEL_GATEWAY_ALL_NAMESPACES: 'true' })).toMatchObject({ namespaces: 'all' });
   expect(namespaces([], { MODEL_GATEWAY_ALL_NAMESPACES: 'false' })).toMatchObject({
-    namespaces: ['default'],
+    namespaces: undefined,
   });
 });
 
