@@ -41,17 +41,26 @@ export function state(fields: object = {}): MessagesState {
   return convert(fields).state;
 }
 
-/** Everything a stream writes for these bytes, cut into pieces of `size`; a fault ends in its error event, as the gateway does it. */
+/**
+ * Everything a stream writes for these bytes, cut into pieces of `size` or given as pieces; a fault ends in its error
+ * event, as the gateway does it.
+ */
 export function streamed(
-  bytes: Uint8Array,
+  bytes: Uint8Array | readonly Uint8Array[],
   of: MessagesState = state(),
-  size = bytes.length || 1,
+  size?: number,
   cut?: UpstreamFault,
 ): string {
   const stream = createMessagesStream(of);
   const out: string[] = [];
-  for (let at = 0; at < bytes.length; at += size) out.push(...stream.push(bytes.subarray(at, at + size)));
+  for (const piece of bytes instanceof Uint8Array ? pieces(bytes, size) : bytes)
+    out.push(...stream.push(piece));
   out.push(...stream.end(cut));
   if (stream.fault !== undefined) out.push(...stream.fail(stream.fault));
   return out.join('');
+}
+
+function pieces(bytes: Uint8Array, size = bytes.length): Uint8Array[] {
+  const count = Math.ceil(bytes.length / (size || 1));
+  return Array.from({ length: count }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
 }

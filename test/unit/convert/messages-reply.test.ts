@@ -29,6 +29,7 @@ const contents: readonly [name: string, message: object, content: readonly objec
   ['content absent', {}, []],
   ['content ""', { content: '' }, []],
   ['content white space', { content: '\n' }, []],
+  ['reasoning white space', { reasoning_content: '\n', content: 'a' }, [text('a')]],
   [
     'content parts',
     {

@@ -460,6 +460,13 @@ describe('messages request fields', () => {
   });
 
   it('tells losses from hints', () => {
+    const cached = [
+      { role: 'user', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] },
+    ];
+    expect(convert({ messages: cached })).toMatchObject({
+      lossy: false,
+      dropped: ['messages[0].content[0].cache_control'],
+    });
     const marks = {
       system: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }],
       metadata: { user_id: 'u' },
