@@ -231,7 +231,7 @@ spec:
   # OpenAI: https://api.openai.com/v1 · Ollama: http://127.0.0.1:11434/v1 · vLLM: http://127.0.0.1:8000/v1
   baseURL: https://api.example.com/v1
   # One way: the key in a Secret, below. The other: encryptedAPIKey, made by
-  #   node src/main.ts seal --name my-provider --base-url https://api.example.com/v1 --data DATA-FOLDER
+  #   npm start --silent -- seal --name my-provider --base-url https://api.example.com/v1 --data DATA-FOLDER
   apiKeySecretRef:
     name: my-provider
 ---
