@@ -35,7 +35,6 @@ const catalogue = {
   missing_parameter: { ...badRequest, code: 'missing_required_parameter' },
   unknown_parameter: { ...badRequest, code: 'unknown_parameter' },
   unsupported_parameter: { ...badRequest, code: 'unsupported_parameter' },
-  unsupported_format: { ...badRequest, code: 'unsupported_format' },
   malformed_request: { ...badRequest, code: null },
   key_missing: badKey,
   key_mistyped: badKey,

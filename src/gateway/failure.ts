@@ -1,3 +1,5 @@
+import type { ConversionError } from '../convert/conversion-error.ts';
+import type { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { UpstreamError } from '../upstream/error.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
 import { GatewayError } from './errors.ts';
@@ -13,6 +15,16 @@ export type Failure =
     }
   /** The node began a stream, and its first word was an error: the JSON of that error in the caller's format. */
   | { readonly kind: 'event'; readonly status: number; readonly body: string }
+  /** A node that was asked in chat-completions for a caller of another format failed; the conversion words it. */
+  | {
+      readonly kind: 'fault';
+      readonly status: number;
+      readonly headers: UpstreamHeaders | undefined;
+      readonly fault: UpstreamFault | Promise<UpstreamFault>;
+      readonly cause: UpstreamError | undefined;
+    }
+  /** No node could be asked, because the request cannot be said in chat-completions. */
+  | { readonly kind: 'refused'; readonly refusal: ConversionError }
   /** There was no answer to pass on: what the gateway says about it. */
   | { readonly kind: 'none'; readonly error: GatewayError; readonly cause: UpstreamError | undefined };
 
@@ -39,7 +51,7 @@ export function ownError(status: number): GatewayError | undefined {
 }
 
 /** A connection that failed or ended too early, as an error of the catalogue. */
-export function connectionFailure(cause: UpstreamError): Failure {
+export function connectionFailure(cause: UpstreamError): Extract<Failure, { kind: 'none' }> {
   const timeout = cause.code.endsWith('_timeout');
   const message = `The model server gave no complete answer: ${cause.message}.`;
   return {

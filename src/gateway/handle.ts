@@ -12,7 +12,7 @@ import { upstreamHeaders } from './headers.ts';
 import { inspect } from './inspect.ts';
 import { Progress, type RecordContext } from './progress.ts';
 import type { CallerFormat } from './route.ts';
-import { type NodesContext, tryNodes } from './try-nodes.ts';
+import { type ModelRequest, type NodesContext, tryNodes } from './try-nodes.ts';
 import type { ErrorShape } from './wire-errors.ts';
 
 /** Everything that requests share. */
@@ -76,10 +76,12 @@ export async function answerModelCall(
     if (view.served(inspection.model) !== undefined) progress.model = inspection.model;
     if (inspection.stream) caller.watchSilence(limits.keepAliveMs);
     const headers = upstreamHeaders(caller.request.headers, format);
-    const failure = await tryNodes(context, caller, { format, key, inspection, headers, body }, progress);
+    const call: ModelRequest = { format, key, inspection, headers, body, conversion: undefined };
+    const failure = await tryNodes(context, caller, call, progress);
+    call.conversion?.release();
     if (failure === undefined || failure === 'gone') return;
     progress.error = failure.kind === 'none' ? failure.error : undefined;
-    await answerFailure(caller, format, failure, servedBy(progress));
+    await answerFailure(caller, call, failure, servedBy(progress));
   } finally {
     body.release();
   }

@@ -24,6 +24,10 @@ export interface Limits {
   readonly heldBytes: number;
   /** How much of a failed attempt's error body is kept to answer the caller with. */
   readonly errorBodyBytes: number;
+  /** Longest plain answer that is converted: it has to be in memory as a whole. */
+  readonly convertedBytes: number;
+  /** Requests to one node at one time for one caller's request of several choices. */
+  readonly choicesAtOnce: number;
 }
 
 const mib = 1024 * 1024;
@@ -42,4 +46,6 @@ export const defaultLimits: Limits = {
   keepAliveMs: 15_000,
   heldBytes: 256 * 1024,
   errorBodyBytes: 64 * 1024,
+  convertedBytes: 32 * mib,
+  choicesAtOnce: 4,
 };

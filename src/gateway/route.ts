@@ -1,32 +1,43 @@
 import type { NativeFormat } from '../resources/formats.ts';
 import type { Candidate, KeyEntry, NodeEntry, ServedModel, View } from '../store/store.ts';
 import { mayUse } from '../store/tenancy.ts';
+import { dialectOf } from './candidate-dialect.ts';
 import type { Circuits } from './circuits.ts';
 
 /** What a caller sends, by the path it calls. */
 export type CallerFormat = 'chat' | 'completions' | 'embeddings' | 'responses' | 'messages' | 'count_tokens';
 
-export type RouteRefusal =
-  | { readonly code: 'model_not_allowed' | 'model_not_found' | 'model_disabled' | 'no_node_available' }
-  | { readonly code: 'unsupported_format'; readonly formats: readonly string[] };
+export interface RouteRefusal {
+  readonly code: 'model_not_allowed' | 'model_not_found' | 'model_disabled' | 'no_node_available';
+}
 
 /** The node to try next. */
 export interface Pick {
   readonly candidate: Candidate;
+  /** Whether it speaks the caller's format; else the request is converted. */
+  readonly native: boolean;
 }
+
+/**
+ * How much the request wants a node that speaks its format: not yet asked, not at all, before the others of the same
+ * priority, or no other node will do.
+ */
+export type NativeWish = 'unknown' | 'any' | 'preferred' | 'only';
 
 export interface Router {
   /**
    * The next node for this request: healthy ones first by priority, within one priority at random by weight; then the
    * demoted ones in the same order. Nodes in `tried` (ids) are left out; undefined says that none is left. A refusal
-   * says why there is none at all. Reads the newest state at each call, so a node disabled meanwhile is not tried.
+   * says why there is none at all; 'ask' that the choice depends on a `wish` that is still unknown. Reads the newest
+   * state at each call, so a node disabled meanwhile is not tried.
    */
   next(
     model: string,
     key: KeyEntry,
     format: CallerFormat,
     tried: ReadonlySet<string>,
-  ): Pick | RouteRefusal | undefined;
+    wish?: NativeWish,
+  ): Pick | RouteRefusal | 'ask' | undefined;
 }
 
 /** A status older than this says nothing of a node any more: it is not demoted for its phase. */
@@ -36,7 +47,7 @@ const mostPlans = 1000;
 /** How often a weighted pick is drawn before the eligible ones are counted out one by one. */
 const draws = 4;
 
-/** The native format that a node must speak for a caller's format; undefined where every node speaks it. */
+/** The native format that a node speaks for a caller's format; undefined where every node speaks it. */
 const nativeFor: Readonly<Record<CallerFormat, NativeFormat | undefined>> = {
   chat: undefined,
   embeddings: undefined,
@@ -69,7 +80,7 @@ export function createRouter(options: {
   };
 
   return {
-    next(model, key, format, tried) {
+    next(model, key, format, tried, wish = 'unknown') {
       if (key.models !== undefined && !key.models.has(model)) return { code: 'model_not_allowed' };
       const served = view.served(model);
       if (served === undefined) return { code: 'model_not_found' };
@@ -83,10 +94,11 @@ export function createRouter(options: {
       };
       for (const wanted of ['healthy', 'demoted'] as const) {
         for (const tier of plan.tiers) {
-          const candidate = pickFrom(tier, (c) => health(c) === wanted, random);
+          if (wish === 'unknown' && tier.natives !== undefined) return 'ask';
+          const candidate = pickWished(tier, wish, (c) => health(c) === wanted, random);
           if (candidate === undefined) continue;
           circuits.claim(candidate.node.id, candidate.model);
-          return { candidate };
+          return { candidate, native: tier.allNative || isNative(candidate, format) };
         }
       }
       return undefined;
@@ -102,10 +114,17 @@ export function takesTraffic({ node, enabled }: Candidate): boolean {
 type Health = 'healthy' | 'demoted' | 'tried';
 type Plan = RouteRefusal | { readonly tiers: readonly Tier[] };
 
-/** Candidates of one priority, with the running sum of their weights. */
-interface Tier {
+/** Candidates with the running sum of their weights. */
+interface Shares {
   readonly candidates: readonly Candidate[];
   readonly sums: readonly number[];
+}
+
+/** Candidates of one priority. */
+interface Tier extends Shares {
+  readonly allNative: boolean;
+  /** Those that speak the caller's format, where some do and some do not. */
+  readonly natives: Shares | undefined;
 }
 
 function makePlan(served: ServedModel, key: KeyEntry, format: CallerFormat, homeNamespace: string): Plan {
@@ -113,33 +132,64 @@ function makePlan(served: ServedModel, key: KeyEntry, format: CallerFormat, home
   if (visible.length === 0) return { code: 'model_not_found' };
   const enabled = visible.filter(takesTraffic);
   if (enabled.length === 0) return { code: 'model_disabled' };
-  const needed = nativeFor[format];
-  const speaking =
-    needed === undefined ? enabled : enabled.filter(({ node }) => node.nativeFormats.has(needed));
-  if (speaking.length === 0) return { code: 'unsupported_format', formats: formatsOf(enabled) };
-  const reachable = speaking.filter(({ node }) => node.credentials.state === 'Resolved');
+  const reachable = enabled.filter(({ node }) => node.credentials.state === 'Resolved');
   if (reachable.length === 0) return { code: 'no_node_available' };
-  return { tiers: tiersOf(reachable) };
+  return { tiers: tiersOf(reachable, format) };
 }
 
-function formatsOf(candidates: readonly Candidate[]): string[] {
-  const native = new Set(candidates.flatMap(({ node }) => [...node.nativeFormats]));
-  return [
-    'chat-completions',
-    ...(['Completions', 'Messages', 'Responses'] as const)
-      .filter((f) => native.has(f))
-      .map((f) => f.toLowerCase()),
-  ];
+function isNative({ node }: Candidate, format: CallerFormat): boolean {
+  const needed = nativeFor[format];
+  return needed === undefined || node.nativeFormats.has(needed);
 }
 
-function tiersOf(candidates: readonly Candidate[]): Tier[] {
-  const byPriority = Map.groupBy(candidates, ({ node }) => node.resource.spec.priority);
-  return [...byPriority]
-    .sort(([one], [other]) => other - one)
-    .map(([, members]) => {
-      let sum = 0;
-      return { candidates: members, sums: members.map(({ node }) => (sum += node.resource.spec.weight)) };
-    });
+function tiersOf(candidates: readonly Candidate[], format: CallerFormat): Tier[] {
+  // A count by a node that knows its tokenizer is better than an estimate, whatever the priorities say.
+  const groups =
+    format === 'count_tokens'
+      ? [...Map.groupBy(candidates, countRank)]
+          .sort(([one], [other]) => one - other)
+          .map(([, group]) => group)
+      : [candidates];
+  return groups.flatMap((group) => {
+    const byPriority = Map.groupBy(group, ({ node }) => node.resource.spec.priority);
+    return [...byPriority]
+      .sort(([one], [other]) => other - one)
+      .map(([, members]) => tierOf(members, format));
+  });
+}
+
+function countRank(candidate: Candidate): number {
+  if (isNative(candidate, 'count_tokens')) return 0;
+  return dialectOf(candidate).tokenize ? 1 : 2;
+}
+
+function tierOf(candidates: readonly Candidate[], format: CallerFormat): Tier {
+  const natives = candidates.filter((candidate) => isNative(candidate, format));
+  const mixed = natives.length > 0 && natives.length < candidates.length;
+  return {
+    ...sharesOf(candidates),
+    allNative: natives.length === candidates.length,
+    natives: mixed ? sharesOf(natives) : undefined,
+  };
+}
+
+function sharesOf(candidates: readonly Candidate[]): Shares {
+  let sum = 0;
+  return { candidates, sums: candidates.map(({ node }) => (sum += node.resource.spec.weight)) };
+}
+
+function pickWished(
+  tier: Tier,
+  wish: NativeWish,
+  eligible: (candidate: Candidate) => boolean,
+  random: () => number,
+): Candidate | undefined {
+  if (wish === 'only' || wish === 'preferred') {
+    const natives = tier.allNative ? tier : tier.natives;
+    const candidate = natives === undefined ? undefined : pickFrom(natives, eligible, random);
+    if (candidate !== undefined || wish === 'only') return candidate;
+  }
+  return pickFrom(tier, eligible, random);
 }
 
 function isDemoted(node: NodeEntry, nowMs: number): boolean {
@@ -153,7 +203,7 @@ function isDemoted(node: NodeEntry, nowMs: number): boolean {
  * counts the eligible ones out only where most are not.
  */
 function pickFrom(
-  tier: Tier,
+  tier: Shares,
   eligible: (candidate: Candidate) => boolean,
   random: () => number,
 ): Candidate | undefined {

@@ -1,4 +1,5 @@
-import type { KeyEntry } from '../store/store.ts';
+import type { Log } from '../observe/log.ts';
+import type { Candidate, KeyEntry } from '../store/store.ts';
 import type { UpstreamError } from '../upstream/error.ts';
 import type { UpstreamPath } from '../upstream/paths.ts';
 import type { Pools } from '../upstream/pools.ts';
@@ -6,13 +7,17 @@ import { Attempt, type Outcome } from './attempt.ts';
 import type { RequestBody } from './body.ts';
 import type { Caller } from './caller.ts';
 import type { Circuits } from './circuits.ts';
+import type { Conversion } from './conversion.ts';
+import type { ConversionReports } from './conversion-reports.ts';
+import { conversionOf, convertedAttempt, withoutCredential } from './converted-attempt.ts';
+import { answerEstimate } from './count-tokens.ts';
 import { GatewayError } from './errors.ts';
 import { type Failure, judgeStatus } from './failure.ts';
 import { retryAfterSeconds } from './headers.ts';
 import { type Inspection, withModel } from './inspect.ts';
 import type { Limits } from './limits.ts';
 import { modelRefused } from './models.ts';
-import type { CallerFormat, Pick, RouteRefusal, Router } from './route.ts';
+import type { CallerFormat, NativeWish, RouteRefusal, Router } from './route.ts';
 
 /** What trying nodes needs of the gateway. */
 export interface NodesContext {
@@ -20,6 +25,9 @@ export interface NodesContext {
   readonly circuits: Circuits;
   readonly pools: Pools;
   readonly limits: Limits;
+  readonly log: Log;
+  /** Told of conversions; absent where nobody counts them. */
+  readonly conversions?: ConversionReports | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** A monotonic clock in milliseconds. */
@@ -34,6 +42,8 @@ export interface ModelRequest {
   /** For the node, flat. */
   readonly headers: readonly string[];
   readonly body: RequestBody;
+  /** Made when the first node is met that does not speak the caller's format. */
+  conversion: Conversion | undefined;
 }
 
 /** Who was tried: the last node, and how many attempts there were. */
@@ -41,6 +51,9 @@ export interface Tries {
   node: string | undefined;
   attempts: number;
 }
+
+/** Nodes for which a request may be converted in vain; after these only nodes that need no conversion are tried. */
+const mostRefusals = 8;
 
 const paths: Readonly<Record<CallerFormat, UpstreamPath>> = {
   chat: '/chat/completions',
@@ -66,20 +79,48 @@ export async function tryNodes(
   const { format, key, inspection } = request;
   const tried = new Set<string>();
   const lastStart = clock() + limits.attemptsMs;
+  let wish: NativeWish = 'unknown';
   let failure: Failure | undefined;
-  while (tried.size < limits.attempts && clock() <= lastStart) {
-    const pick = router.next(inspection.model, key, format, tried);
+  let refusals = 0;
+  let refused: Extract<Failure, { kind: 'refused' }> | undefined;
+  while (tries.attempts < limits.attempts && clock() <= lastStart) {
+    const pick = router.next(inspection.model, key, format, tried, wish);
     if (pick === undefined) break;
+    if (pick === 'ask') {
+      wish = conversionOf(context, request).needsNative() ? 'preferred' : 'any';
+      continue;
+    }
     if ('code' in pick) {
       // Disabled or revoked meanwhile: what an earlier attempt brought says more.
-      if (failure === undefined) throw refused(pick, inspection.model, format);
+      if (failure === undefined && refused === undefined) throw routeError(pick, inspection.model);
       break;
     }
-    const { node, model } = pick.candidate;
+    const { candidate } = pick;
+    const { node, model } = candidate;
     tried.add(node.id);
+    const native = pick.native && request.conversion?.begun !== true;
+    if (!native) {
+      const conversion = conversionOf(context, request);
+      const refusal = conversion.prepare(candidate);
+      const estimated = refusal === undefined && conversion.estimates(candidate);
+      // Nobody is asked, so this is no attempt; and where it was to be a probe, another request may be it.
+      if (refusal !== undefined || estimated) circuits.abandoned(node.id, model);
+      if (estimated) {
+        answerEstimate(caller, conversion);
+        return undefined;
+      }
+      if (refusal !== undefined) {
+        refused ??= { kind: 'refused', refusal };
+        refusals += 1;
+        if (refusals >= mostRefusals) wish = 'only';
+        continue;
+      }
+    }
     tries.node = node.id;
-    tries.attempts = tried.size;
-    const outcome = await attempt(context, caller, request, pick, tried.size);
+    tries.attempts += 1;
+    const outcome = native
+      ? await attempt(context, caller, request, candidate, tries.attempts)
+      : await convertedAttempt(context, caller, request, candidate, tries.attempts);
     if (outcome.kind === 'gone') {
       circuits.abandoned(node.id, model);
       return 'gone';
@@ -92,21 +133,18 @@ export async function tryNodes(
     report(circuits, node.id, model, failure, now());
     if (!isWorthAnother(failure)) break;
   }
-  return failure ?? { kind: 'none', error: noNode(inspection.model), cause: undefined };
+  return failure ?? refused ?? { kind: 'none', error: noNode(inspection.model), cause: undefined };
 }
 
 function attempt(
   { pools, limits }: NodesContext,
   caller: Caller,
   { format, inspection, headers, body }: ModelRequest,
-  { candidate: { node, model } }: Pick,
+  { node, model }: Candidate,
   number: number,
 ): Promise<Outcome> {
   const { credentials } = node;
-  if (credentials.state !== 'Resolved') {
-    const error = new GatewayError('no_node_available', `The credential of a node is missing.`);
-    return Promise.resolve({ kind: 'failed', failure: { kind: 'none', error, cause: undefined } });
-  }
+  if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);
   return new Promise((settle) => {
     new Attempt(
       pools.pool(node.id, credentials.connection),
@@ -128,12 +166,15 @@ function attempt(
 function report(circuits: Circuits, node: string, model: string, failure: Failure, now: number): void {
   if (failure.kind === 'status') {
     circuits.answered(node, model, failure.status, retryAfterSeconds(failure.headers, now));
-  } else if (failure.kind === 'event') {
-    circuits.answered(node, model, failure.status);
-  } else if (failure.cause === undefined) {
-    circuits.answered(node, model, 502);
-  } else {
+  } else if (failure.kind === 'event' || failure.kind === 'refused') {
+    circuits.answered(node, model, failure.kind === 'event' ? failure.status : 400);
+  } else if (failure.cause !== undefined) {
     reportBroken(circuits, node, model, failure.cause);
+  } else if (failure.kind === 'fault') {
+    const retryAfter = failure.headers === undefined ? undefined : retryAfterSeconds(failure.headers, now);
+    circuits.answered(node, model, failure.status, retryAfter);
+  } else {
+    circuits.answered(node, model, 502);
   }
 }
 
@@ -154,7 +195,7 @@ function reportBroken(
 
 /** A request that a node calls wrong is wrong everywhere (design: Failover). */
 function isWorthAnother(failure: Failure): boolean {
-  if (failure.kind === 'none') return true;
+  if (failure.kind === 'none' || failure.kind === 'refused') return true;
   return judgeStatus(failure.status) === 'next';
 }
 
@@ -168,12 +209,8 @@ function noNode(model: string): GatewayError {
   );
 }
 
-function refused(refusal: RouteRefusal, model: string, format: CallerFormat): GatewayError {
-  if (refusal.code === 'no_node_available') return noNode(model);
-  if (refusal.code !== 'unsupported_format') return modelRefused(refusal.code, model);
-  const spoken = refusal.formats.join(', ');
-  const message = `No node that serves the model '${shorten(model)}' speaks ${format}; they speak: ${spoken}.`;
-  return new GatewayError('unsupported_format', message, { param: 'model' });
+function routeError(refusal: RouteRefusal, model: string): GatewayError {
+  return refusal.code === 'no_node_available' ? noNode(model) : modelRefused(refusal.code, model);
 }
 
 function shorten(name: string): string {

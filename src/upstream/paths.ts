@@ -1,4 +1,4 @@
-/** The addresses of a model server that we use; `/v1/…` ones carry their own version segment. */
+/** The addresses of a model server that we use; `/v1/…` ones carry their own version segment, `/tokenize` has none. */
 export type UpstreamPath =
   | '/models'
   | '/chat/completions'
@@ -6,14 +6,16 @@ export type UpstreamPath =
   | '/embeddings'
   | '/v1/responses'
   | '/v1/messages'
-  | '/v1/messages/count_tokens';
+  | '/v1/messages/count_tokens'
+  | '/tokenize';
 
 // v1, v2, v1.1, v1beta, v1beta1, v2-preview; not "vertex" or "v8engine".
 const versionSegment = /\/v\d+(?:\.\d+)*(?:[.-]?(?:alpha|beta|preview|rc)\d*)?$/i;
 
 /**
  * Where a path lives on a model server. Unversioned paths are appended to `baseURL`; a `/v1/…` path replaces
- * a trailing version segment of `baseURL`, so that none is doubled (design, "Upstream addresses").
+ * a trailing version segment of `baseURL`, so that none is doubled (design, "Upstream addresses"), and so does vLLM's
+ * `/tokenize`, which stands beside its `/v1`.
  * Throws TypeError when `baseURL` is not a URL.
  */
 export function upstreamURL(
@@ -24,6 +26,10 @@ export function upstreamURL(
   const base = url.pathname.replace(/\/+$/, '');
   return {
     origin: url.origin,
-    path: (path.startsWith('/v1/') ? base.replace(versionSegment, '') : base) + path,
+    path: (besideVersion(path) ? base.replace(versionSegment, '') : base) + path,
   };
+}
+
+function besideVersion(path: UpstreamPath): boolean {
+  return path.startsWith('/v1/') || path === '/tokenize';
 }

@@ -20,17 +20,16 @@ afterAll(() => gateway.close());
 test.each([
   ['/chat/completions', 'chat', '/v1/chat/completions'],
   ['/embeddings', 'chat', '/v1/embeddings'],
-  ['/completions', 'native', '/v1/completions'],
-  ['/responses', 'native', '/v1/responses'],
-  ['/messages', 'native', '/v1/messages'],
-  ['/messages?beta=true', 'native', '/v1/messages'],
+  ['/completions', 'chat', '/v1/chat/completions'],
+  ['/responses', 'chat', '/v1/chat/completions'],
+  ['/messages', 'chat', '/v1/chat/completions'],
+  ['/messages?beta=true', 'chat', '/v1/chat/completions'],
   ['/messages/count_tokens', 'native', '/v1/messages/count_tokens'],
-])('%s goes to a node that speaks it: %s', async (path, node, upstreamPath) => {
+])('%s goes to the node of the highest priority: %s', async (path, node, upstreamPath) => {
   const answer = await gateway.post(path, {
     model: 'm',
-    messages: [],
-    input: 'x',
-    prompt: 'x',
+    messages: [{ role: 'user', content: 'x' }],
+    ...(path === '/completions' ? { prompt: 'x' } : { input: 'x' }),
     max_tokens: 1,
   });
   expect(answer.status).toBe(200);
@@ -38,20 +37,22 @@ test.each([
   expect((node === 'chat' ? chat : native).requests.at(-1)?.path).toBe(upstreamPath);
 });
 
-test('a format that no node of the model speaks is refused, naming those that are spoken', async () => {
-  const answer = await gateway.post('/responses', { model: 'only-chat', input: 'x' });
-  expect(answer.status).toBe(400);
-  expect(await answer.json()).toEqual({
-    error: {
-      message: "No node that serves the model 'only-chat' speaks responses; they speak: chat-completions.",
-      type: 'invalid_request_error',
-      param: 'model',
-      code: 'unsupported_format',
-    },
+test.each([
+  ['/completions', '/v1/completions'],
+  ['/responses', '/v1/responses'],
+  ['/messages', '/v1/messages'],
+])('%s reaches a node that speaks it byte for byte, and names no conversion', async (path, upstreamPath) => {
+  gateway.setNode('own', {
+    baseURL: native.url,
+    manualModels: ['own'],
+    nativeFormats: ['Responses', 'Messages', 'Completions'],
   });
-  const messages = await gateway.post('/messages', { model: 'only-chat', messages: [], max_tokens: 1 });
-  expect(messages.status).toBe(400);
-  expect(await messages.json()).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } });
+  const body = '{"model":"own",  "messages":[], "input":"x","prompt":"x","max_tokens":1.0}';
+  const answer = await gateway.post(path, body);
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get('x-model-gateway-conversion')).toBeNull();
+  expect(native.requests.at(-1)?.path).toBe(upstreamPath);
+  expect(native.requests.at(-1)?.body.toString()).toBe(body);
 });
 
 test('an alias is rewritten in place; the answer keeps the name that the node wrote', async () => {
@@ -101,6 +102,7 @@ test('the models are listed and described, slashes and all', async () => {
     'm',
     'only-chat',
     'org/model:7b',
+    'own',
   ]);
   for (const path of ['/models/org/model:7b', '/models/org%2Fmodel%3A7b']) {
     expect(await get(path)).toMatchObject([200, { id: 'org/model:7b', object: 'model', type: 'model' }]);

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createCircuits } from '../../../src/gateway/circuits.ts';
-import { type CallerFormat, createRouter } from '../../../src/gateway/route.ts';
+import { type CallerFormat, createRouter, type NativeWish } from '../../../src/gateway/route.ts';
 import { apiKeySchema } from '../../../src/resources/api-key.ts';
 import { upstreamNodeSchema } from '../../../src/resources/upstream-node.ts';
 import type { KeyEntry, NodeEntry, ServedModel, View } from '../../../src/store/store.ts';
@@ -54,9 +54,16 @@ function setUp(nodes: Record<string, NodeSketch>, seed = 1) {
   const circuits = createCircuits(() => clock.ms);
   const random = mulberry32(seed);
   const router = createRouter({ view, circuits, homeNamespace: 'home', random, now: () => clock.ms });
-  const next = (key = keyIn('home'), tried: string[] = [], format: CallerFormat = 'chat', model = 'm') => {
-    const answer = router.next(model, key, format, new Set(tried));
-    return answer === undefined ? undefined : 'code' in answer ? answer.code : answer.candidate.node.id;
+  const next = (
+    key = keyIn('home'),
+    tried: string[] = [],
+    format: CallerFormat = 'chat',
+    model = 'm',
+    wish?: NativeWish,
+  ) => {
+    const answer = router.next(model, key, format, new Set(tried), wish);
+    if (answer === undefined || answer === 'ask') return answer;
+    return 'code' in answer ? answer.code : answer.candidate.node.id;
   };
   const order = (key?: KeyEntry): string[] => {
     const tried: string[] = [];
@@ -241,34 +248,62 @@ const refusals: [string, Record<string, NodeSketch>, KeyEntry, CallerFormat, str
     'm',
     'model_not_found',
   ],
-  ['no native node', { n: {} }, keyIn('home'), 'messages', 'm', 'unsupported_format'],
   ['no credential', { n: { refused: true } }, keyIn('home'), 'chat', 'm', 'no_node_available'],
 ];
 test.each(refusals)('refusal: %s', (_, nodes, key, format, model, expected) => {
   expect(setUp(nodes).next(key, [], format, model)).toBe(expected);
 });
 
-test.each([
+describe.each([
   ['completions', 'Completions'],
   ['responses', 'Responses'],
   ['messages', 'Messages'],
-  ['count_tokens', 'Messages'],
-] as const)('%s goes to nodes that speak %s, others speak chat and embeddings anyway', (format, native) => {
-  const { next } = setUp({
-    other: { spec: { priority: 90 } },
-    speaker: { spec: { nativeFormats: [native] } },
+] as const)('%s', (format, native) => {
+  const nativeFormats = [native];
+
+  test('every node serves it; the pick says whether it speaks it', () => {
+    const { router, next } = setUp({
+      other: { spec: { priority: 90 } },
+      speaker: { spec: { nativeFormats } },
+    });
+    expect(next(undefined, [], format)).toBe('home/other');
+    expect(router.next('m', keyIn('home'), format, new Set())).toMatchObject({ native: false });
+    expect(router.next('m', keyIn('home'), format, new Set(['home/other']))).toMatchObject({ native: true });
+    expect(router.next('m', keyIn('home'), 'chat', new Set())).toMatchObject({ native: true });
   });
-  expect(next(undefined, [], format)).toBe('home/speaker');
-  expect(next(undefined, [], 'embeddings')).toBe('home/other');
+
+  test('with both sorts in one priority the wish decides, and is asked for', () => {
+    const { next } = setUp({
+      other: { spec: { weight: 100 } },
+      speaker: { spec: { nativeFormats, weight: 1 } },
+    });
+    expect(next(undefined, [], format)).toBe('ask');
+    for (let i = 0; i < 20; i++) expect(next(undefined, [], format, 'm', 'preferred')).toBe('home/speaker');
+    expect(next(undefined, ['home/speaker'], format, 'm', 'preferred')).toBe('home/other');
+    const shares = Array.from({ length: 200 }, () => next(undefined, [], format, 'm', 'any'));
+    expect(shares.filter((id) => id === 'home/other').length).toBeGreaterThan(180);
+  });
+
+  test('the wish does not overrule priority; only native nodes may be asked for', () => {
+    const { next } = setUp({
+      other: { spec: { priority: 90 } },
+      speaker: { spec: { nativeFormats } },
+      demoted: { spec: { nativeFormats, priority: 100 }, phase: 'offline' },
+    });
+    expect(next(undefined, [], format, 'm', 'preferred')).toBe('home/other');
+    expect(next(undefined, [], format, 'm', 'only')).toBe('home/speaker');
+    expect(next(undefined, ['home/speaker'], format, 'm', 'only')).toBe('home/demoted');
+    expect(next(undefined, ['home/speaker', 'home/demoted'], format, 'm', 'only')).toBeUndefined();
+  });
 });
 
-test('unsupported_format names the formats that the nodes speak', () => {
-  const { router } = setUp({
-    a: { spec: { nativeFormats: ['Responses'] } },
-    b: { spec: { nativeFormats: ['Completions'] } },
+test('tokens are counted by native nodes, then by those that tokenize, whatever their priority', () => {
+  const { next } = setUp({
+    plain: { spec: { priority: 90 } },
+    tokenizes: { spec: { priority: 10, dialect: { tokenize: true } } },
+    speaker: { spec: { priority: 1, nativeFormats: ['Messages'] } },
   });
-  expect(router.next('m', keyIn('home'), 'messages', new Set())).toEqual({
-    code: 'unsupported_format',
-    formats: ['chat-completions', 'completions', 'responses'],
-  });
+  expect(next(undefined, [], 'count_tokens')).toBe('home/speaker');
+  expect(next(undefined, ['home/speaker'], 'count_tokens')).toBe('home/tokenizes');
+  expect(next(undefined, ['home/speaker', 'home/tokenizes'], 'count_tokens')).toBe('home/plain');
 });

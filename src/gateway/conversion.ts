@@ -1,0 +1,135 @@
+import type { ConvertedError } from '../convert/conversion.ts';
+import { ConversionError } from '../convert/conversion-error.ts';
+import { type Dialect, effortScale, resolveDialect } from '../convert/dialect.ts';
+import { randomId } from '../convert/ids.ts';
+import type { UpstreamFault } from '../convert/upstream-fault.ts';
+import type { Candidate } from '../store/store.ts';
+import { dialectOf } from './candidate-dialect.ts';
+import { type Converted, type ConvertedFormat, convertedFormats } from './converted-formats.ts';
+import { GatewayError } from './errors.ts';
+
+/** Takes all that chat-completions can say anywhere: what is lost to it is lost on every node. */
+const permissive: Dialect = resolveDialect({
+  host: 'api.openai.com',
+  model: '',
+  node: {
+    reasoningEfforts: effortScale,
+    reasoningHistoryField: 'ReasoningContent',
+    toolImages: 'Inline',
+    samplingExtras: true,
+  },
+});
+
+/**
+ * The conversions of one request. Each node's is made from the caller's own body, which is parsed once, and only when
+ * some node needs it. Made for requests that are converted; passed-through ones have none.
+ */
+export class Conversion {
+  readonly format: ConvertedFormat;
+  /** What the caller has seen of the opening of a stream; the stream of another node goes on with it. */
+  opened: unknown;
+  /** Whether the caller has been sent the head of a converted stream: from then on every node is converted for. */
+  begun = false;
+  /** What the conversion is called, such as `messages->chat`. */
+  name = '';
+  readonly #strict: boolean;
+  readonly #now: () => number;
+  #bytes: Buffer | undefined;
+  #body: unknown;
+  #current: Converted | undefined;
+
+  constructor(
+    format: ConvertedFormat,
+    bytes: Buffer,
+    options: { readonly strict: boolean; readonly now: () => number },
+  ) {
+    this.format = format;
+    this.#bytes = bytes;
+    this.#strict = options.strict;
+    this.#now = options.now;
+  }
+
+  /**
+   * Converts the request for this candidate, for `current`; answers why it cannot be. Throws GatewayError for a body
+   * that is not JSON.
+   */
+  prepare(candidate: Candidate): ConversionError | undefined {
+    try {
+      const dialect = dialectOf(candidate);
+      this.#current = this.#convert(candidate.model, dialect, this.#strict);
+      this.name = this.format === 'count_tokens' ? countingName(dialect) : `${this.format}->chat`;
+      return undefined;
+    } catch (error) {
+      if (error instanceof ConversionError) return error;
+      throw error;
+    }
+  }
+
+  /** The request as it was converted last. */
+  get current(): Converted {
+    if (this.#current === undefined) throw new Error('no request was converted yet');
+    return this.#current;
+  }
+
+  /** `x-model-gateway-conversion` and `-dropped`, flat. The paths are bounded and printable already. */
+  get headers(): readonly string[] {
+    const { dropped } = this.current;
+    const headers = ['x-model-gateway-conversion', this.name];
+    if (dropped.length > 0) headers.push('x-model-gateway-dropped', dropped.join(', '));
+    return headers;
+  }
+
+  /** Whether tokens are to be counted and this candidate's node cannot do it. */
+  estimates(candidate: Candidate): boolean {
+    return this.format === 'count_tokens' && !dialectOf(candidate).tokenize;
+  }
+
+  /** Whether the conversion would lose something, or refuse the request, wherever it goes. */
+  needsNative(): boolean {
+    try {
+      return this.#convert('model', permissive, false).lossy;
+    } catch (error) {
+      if (error instanceof ConversionError) return true;
+      throw error;
+    }
+  }
+
+  refusal(error: ConversionError): ConvertedError {
+    return convertedFormats[this.format].refusal(error);
+  }
+
+  failure(fault: UpstreamFault): ConvertedError {
+    return convertedFormats[this.format].failure(fault);
+  }
+
+  /** The end of a stream that keep-alives have opened and that no node has filled. */
+  failedStream(fault: UpstreamFault): string {
+    return this.#current?.stream(0, this.opened).fail(fault).join('') ?? '';
+  }
+
+  /** Lets the body go: a stream may run long after it was sent. */
+  release(): void {
+    this.#bytes = undefined;
+    this.#body = undefined;
+  }
+
+  #convert(model: string, dialect: Dialect, strict: boolean): Converted {
+    const options = { model, dialect, strict, newId: randomId, now: this.#now };
+    return convertedFormats[this.format].convert(this.#parsed(), options);
+  }
+
+  #parsed(): unknown {
+    if (this.#bytes === undefined) return this.#body;
+    try {
+      this.#body = JSON.parse(this.#bytes.toString('utf8'));
+    } catch {
+      throw new GatewayError('invalid_json', 'The request body is not valid JSON.');
+    }
+    this.#bytes = undefined;
+    return this.#body;
+  }
+}
+
+function countingName({ tokenize }: Dialect): string {
+  return `count_tokens->${tokenize ? 'tokenize' : 'estimate'}`;
+}

@@ -1,0 +1,39 @@
+import { readUpstreamError } from '../convert/upstream-error.ts';
+import { UpstreamFault } from '../convert/upstream-fault.ts';
+import type { UpstreamError } from '../upstream/error.ts';
+import type { UpstreamHeaders } from '../upstream/headers.ts';
+import { connectionFailure, type Failure, ownError } from './failure.ts';
+
+/** A node that was asked in chat-completions answered with an error status. */
+export function statusFault(
+  status: number,
+  headers: UpstreamHeaders,
+  body: Promise<Buffer | undefined>,
+): Failure {
+  const own = ownError(status);
+  const fault =
+    own === undefined
+      ? body.then((bytes) => readUpstreamError(status, bytes?.toString('utf8') ?? ''))
+      : new UpstreamFault('reported', own.message, { status: own.entry.status });
+  return { kind: 'fault', status, headers, fault, cause: undefined };
+}
+
+/** Its answer had status 200 and was none. */
+export function answerFault(fault: UpstreamFault, headers: UpstreamHeaders | undefined): Failure {
+  const own = fault.status >= 400 ? ownError(fault.status) : undefined;
+  const shown =
+    own === undefined ? fault : new UpstreamFault('reported', own.message, { status: own.entry.status });
+  return { kind: 'fault', status: fault.status, headers, fault: shown, cause: undefined };
+}
+
+/** Its connection failed before the answer was complete. */
+export function connectionFault(cause: UpstreamError): Extract<Failure, { kind: 'fault' }> {
+  const fault = cutBy(cause);
+  return { kind: 'fault', status: fault.status, headers: undefined, fault, cause };
+}
+
+/** How a connection's end looks from inside an answer. */
+export function cutBy(cause: UpstreamError): UpstreamFault {
+  const { error } = connectionFailure(cause);
+  return new UpstreamFault(error.code === 'upstream_timeout' ? 'timeout' : 'interrupted', error.message);
+}

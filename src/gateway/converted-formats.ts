@@ -1,0 +1,109 @@
+import type { ChatAnswer } from '../convert/chat-reply.ts';
+import type { ChatRequest } from '../convert/chat-request.ts';
+import { completionsFailure, completionsRefusal } from '../convert/completions-errors.ts';
+import { convertCompletionsReply } from '../convert/completions-reply.ts';
+import { convertCompletionsRequest } from '../convert/completions-request.ts';
+import { type CompletionsOpened, createCompletionsStream } from '../convert/completions-stream.ts';
+import type {
+  ConversionOptions,
+  ConvertedError,
+  ConvertedReply,
+  ConvertedStream,
+} from '../convert/conversion.ts';
+import type { ConversionError } from '../convert/conversion-error.ts';
+import { messagesFailure, messagesRefusal } from '../convert/messages-errors.ts';
+import { convertMessagesReply } from '../convert/messages-reply.ts';
+import { convertCountTokensRequest, convertMessagesRequest } from '../convert/messages-request.ts';
+import { createMessagesStream, type MessagesOpened } from '../convert/messages-stream.ts';
+import { responsesFailure, responsesRefusal } from '../convert/responses-errors.ts';
+import { convertResponsesReply } from '../convert/responses-reply.ts';
+import { convertResponsesRequest } from '../convert/responses-request.ts';
+import { createResponsesStream, type ResponsesOpened } from '../convert/responses-stream.ts';
+import { UpstreamFault } from '../convert/upstream-fault.ts';
+
+/** Formats that a node without them can serve all the same, asked in chat-completions. */
+export type ConvertedFormat = 'messages' | 'responses' | 'completions' | 'count_tokens';
+
+/** A caller's request as one node is asked it, and the way back. */
+export interface Converted {
+  /** One for each choice; all but completions have one. */
+  readonly chats: readonly ChatRequest[];
+  readonly dropped: readonly string[];
+  readonly lossy: boolean;
+  /** The answers to all `chats`, in their order, as the caller's reply. May throw an UpstreamFault. */
+  reply(answers: readonly ChatAnswer[]): ConvertedReply;
+  /** The stream of one choice; `opened` is what the caller has seen so far, of an earlier stream of the same format. */
+  stream(choice: number, opened: unknown): ConvertedStream<unknown>;
+}
+
+/** One format's conversion, with its own types closed in. */
+interface FormatConversion {
+  convert(body: unknown, options: ConversionOptions): Converted;
+  readonly refusal: (error: ConversionError) => ConvertedError;
+  readonly failure: (fault: UpstreamFault) => ConvertedError;
+}
+
+/** Every format that is converted to chat-completions. */
+export const convertedFormats: Readonly<Record<ConvertedFormat, FormatConversion>> = {
+  messages: {
+    convert(body, options) {
+      const { chat, state, dropped, lossy } = convertMessagesRequest(body, options);
+      return {
+        chats: [chat],
+        dropped,
+        lossy,
+        reply: (answers) => convertMessagesReply(only(answers), state),
+        stream: (_choice, opened) => createMessagesStream(state, opened as MessagesOpened | undefined),
+      };
+    },
+    refusal: messagesRefusal,
+    failure: messagesFailure,
+  },
+  responses: {
+    convert(body, options) {
+      const { chat, state, dropped, lossy } = convertResponsesRequest(body, options);
+      return {
+        chats: [chat],
+        dropped,
+        lossy,
+        reply: (answers) => convertResponsesReply(only(answers), state),
+        stream: (_choice, opened) => createResponsesStream(state, opened as ResponsesOpened | undefined),
+      };
+    },
+    refusal: responsesRefusal,
+    failure: responsesFailure,
+  },
+  completions: {
+    convert(body, options) {
+      const { chats, state, dropped, lossy } = convertCompletionsRequest(body, options);
+      return {
+        chats,
+        dropped,
+        lossy,
+        reply: (answers) => convertCompletionsReply(answers, state),
+        stream: (choice, opened) =>
+          createCompletionsStream(state, choice, opened as CompletionsOpened | undefined),
+      };
+    },
+    refusal: completionsRefusal,
+    failure: completionsFailure,
+  },
+  count_tokens: {
+    // Counting carries nothing to anybody, so nothing can be lost on the way.
+    convert(body, options) {
+      const { chat, dropped } = convertCountTokensRequest(body, { ...options, strict: false });
+      const unanswerable = (): never => {
+        throw new Error('a count of tokens has no chat answer');
+      };
+      return { chats: [chat], dropped, lossy: false, reply: unanswerable, stream: unanswerable };
+    },
+    refusal: messagesRefusal,
+    failure: messagesFailure,
+  },
+};
+
+function only(answers: readonly ChatAnswer[]): ChatAnswer {
+  const [answer] = answers;
+  if (answer === undefined) throw new UpstreamFault('empty', 'The model server sent no answer.');
+  return answer;
+}

@@ -1,0 +1,98 @@
+import { readChatBody } from '../convert/chat-body.ts';
+import type { ChatAnswer } from '../convert/chat-reply.ts';
+import { UpstreamFault } from '../convert/upstream-fault.ts';
+import type { UpstreamHeaders } from '../upstream/headers.ts';
+import type { CallerListener } from './caller.ts';
+import { CollectedAnswer } from './collected-answer.ts';
+import { answerFault } from './converted-failure.ts';
+import { type ConvertedOptions, sendChat } from './converted-request.ts';
+import type { Failure } from './failure.ts';
+import { callerHeaders } from './headers.ts';
+
+/**
+ * An attempt whose answer is converted as a whole. A request of several choices asks the node for each, a few at one
+ * time, and answers when all are there. Until then it can fail unseen.
+ */
+export class ConvertedPlain implements CallerListener {
+  readonly #options: ConvertedOptions;
+  readonly #asked = new Set<CollectedAnswer>();
+  readonly #answers: ChatAnswer[] = [];
+  #next = 0;
+  #left: number;
+  #over = false;
+
+  constructor(options: ConvertedOptions) {
+    this.#options = options;
+    this.#left = options.converted.chats.length;
+    options.caller.listener = this;
+    for (let started = 0; started < options.limits.choicesAtOnce; started++) this.#ask();
+  }
+
+  drained(): void {}
+
+  silent(): void {}
+
+  gone(): void {
+    if (this.#over) return;
+    this.#stop();
+    this.#options.settle({ kind: 'gone' });
+  }
+
+  #ask(): void {
+    const { converted, limits } = this.#options;
+    const choice = this.#next;
+    const chat = converted.chats[choice];
+    if (chat === undefined || this.#over) return;
+    this.#next += 1;
+    const answer = new CollectedAnswer((handler) => sendChat(this.#options, chat, handler), limits, {
+      answered: (body, headers) => {
+        this.#asked.delete(answer);
+        this.#take(choice, body, headers);
+      },
+      failed: (failure) => {
+        this.#asked.delete(answer);
+        this.#fail(failure);
+      },
+    });
+    this.#asked.add(answer);
+  }
+
+  #take(choice: number, body: Buffer, headers: UpstreamHeaders): void {
+    try {
+      this.#answers[choice] = readChatBody(body);
+      this.#left -= 1;
+      if (this.#left > 0) this.#ask();
+      else this.#answer(headers);
+    } catch (error) {
+      this.#fail(answerFault(this.#faultOf(error), headers));
+    }
+  }
+
+  #answer(upstream: UpstreamHeaders): void {
+    const { caller, converted, headers, onLost, settle } = this.#options;
+    const { body, lost } = converted.reply(this.#answers);
+    const text = JSON.stringify(body);
+    this.#over = true;
+    onLost(lost);
+    caller.answerJson(200, text, [...headers, ...callerHeaders(upstream)]);
+    settle({ kind: 'answering', status: 200 });
+  }
+
+  #faultOf(error: unknown): UpstreamFault {
+    if (error instanceof UpstreamFault) return error;
+    const { log, caller } = this.#options;
+    log.error({ err: error, requestId: caller.requestId }, 'An answer could not be converted');
+    return new UpstreamFault('malformed', 'The answer of the model server could not be converted.');
+  }
+
+  #fail(failure: Failure) {
+    if (this.#over) return;
+    this.#stop();
+    this.#options.settle({ kind: 'failed', failure });
+  }
+
+  #stop(): void {
+    this.#over = true;
+    for (const answer of this.#asked) answer.abort();
+  }
+}

@@ -1,0 +1,55 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ChatRequest } from '../convert/chat-request.ts';
+import type { Log } from '../observe/log.ts';
+import type { UpstreamConnection } from '../upstream/connection.ts';
+import type { Pool } from '../upstream/pool.ts';
+import { send, type UpstreamHandler } from '../upstream/send.ts';
+import type { Outcome } from './attempt.ts';
+import type { Caller } from './caller.ts';
+import type { Conversion } from './conversion.ts';
+import type { Converted } from './converted-formats.ts';
+import type { Limits } from './limits.ts';
+
+/** What an attempt on a node that is asked in chat-completions is told; all of it stays the same while it runs. */
+export interface ConvertedOptions {
+  readonly pool: Pool;
+  readonly connection: UpstreamConnection;
+  readonly caller: Caller;
+  readonly conversion: Conversion;
+  readonly converted: Converted;
+  /** Headers of the gateway's own for an answer, flat: which node, how many attempts, what was converted. */
+  readonly headers: readonly string[];
+  readonly limits: Limits;
+  readonly log: Log;
+  /** Told what the node said and the caller's format cannot. */
+  readonly onLost: (lost: readonly string[]) => void;
+  /** Called once, when the outcome is known. */
+  readonly settle: (outcome: Outcome) => void;
+}
+
+/** What means the same whatever the body's format is. */
+const passed = ['traceparent', 'tracestate'] as const;
+
+/** Sends one chat request of a converted one. */
+export function sendChat(
+  { pool, connection, caller, converted }: ConvertedOptions,
+  chat: ChatRequest,
+  handler: UpstreamHandler,
+): { abort(): void } {
+  const headers = chatHeaders(caller.request.headers, converted.chats.length === 1);
+  const body = Buffer.from(JSON.stringify(chat));
+  return send(pool, connection, { method: 'POST', path: '/chat/completions', headers, body }, handler);
+}
+
+/** The caller's headers that a node gets with a converted request (design: Headers), flat. */
+function chatHeaders(headers: IncomingHttpHeaders, single: boolean): string[] {
+  const flat = ['content-type', 'application/json'];
+  for (const name of passed) {
+    const value = headers[name];
+    if (typeof value === 'string') flat.push(name, value);
+  }
+  const idempotency = headers['idempotency-key'];
+  // Several requests under one key would all get the answer of the first.
+  if (single && typeof idempotency === 'string') flat.push('idempotency-key', idempotency);
+  return flat;
+}

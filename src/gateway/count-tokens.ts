@@ -1,0 +1,95 @@
+import {
+  countTokensReply,
+  estimateTokens,
+  readTokenizeReply,
+  tokenizeRequest,
+} from '../convert/messages-count.ts';
+import { send } from '../upstream/send.ts';
+import type { Caller, CallerListener } from './caller.ts';
+import { CollectedAnswer } from './collected-answer.ts';
+import type { Conversion } from './conversion.ts';
+import type { ConvertedOptions } from './converted-request.ts';
+
+/** Longest time for a count. An estimate is there at once, and callers count often. */
+const patienceMs = 10_000;
+
+/** Answers a count of tokens with an estimate, and says so. */
+export function answerEstimate(caller: Caller, { current, headers }: Conversion): void {
+  const [chat] = current.chats;
+  answerCount(caller, chat === undefined ? 1 : estimateTokens(chat), headers);
+}
+
+/**
+ * An attempt to let a node's `/tokenize` count (formats: Other endpoints). Where that fails the answer is the estimate:
+ * it is better than an error about something that the caller did not ask for.
+ */
+export class NodeCount implements CallerListener {
+  readonly #options: ConvertedOptions;
+  readonly #answer: CollectedAnswer;
+  readonly #timer: NodeJS.Timeout;
+  #over = false;
+
+  constructor(options: ConvertedOptions) {
+    const { pool, connection, caller, converted, limits } = options;
+    this.#options = options;
+    caller.listener = this;
+    const body = Buffer.from(JSON.stringify(tokenizeRequest(converted.chats[0] ?? nothing)));
+    const headers = ['content-type', 'application/json'];
+    this.#timer = setTimeout(() => this.#estimate(504), patienceMs);
+    this.#answer = new CollectedAnswer(
+      (handler) => send(pool, connection, { method: 'POST', path: '/tokenize', headers, body }, handler),
+      limits,
+      {
+        answered: (bytes) => this.#count(bytes),
+        failed: (failure) => this.#estimate('status' in failure ? failure.status : 502),
+      },
+    );
+  }
+
+  drained(): void {}
+
+  silent(): void {}
+
+  gone(): void {
+    if (this.#over) return;
+    this.#stop();
+    this.#options.settle({ kind: 'gone' });
+  }
+
+  #count(bytes: Buffer) {
+    const tokens = readTokenizeReply(parse(bytes));
+    if (tokens === undefined) return this.#estimate(502);
+    this.#stop();
+    answerCount(this.#options.caller, tokens, this.#options.headers);
+    this.#options.settle({ kind: 'answering', status: 200 });
+  }
+
+  #estimate(status: number) {
+    if (this.#over) return;
+    this.#stop();
+    const { caller, conversion, settle } = this.#options;
+    conversion.name = 'count_tokens->estimate';
+    answerEstimate(caller, conversion);
+    settle({ kind: 'answering', status });
+  }
+
+  #stop(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+    this.#answer.abort();
+  }
+}
+
+const nothing = { model: '', messages: [] };
+
+function answerCount(caller: Caller, tokens: number, headers: readonly string[]): void {
+  caller.answerJson(200, JSON.stringify(countTokensReply(tokens)), [...headers]);
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
