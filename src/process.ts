@@ -3,6 +3,7 @@ import process from 'node:process';
 import type { Registry } from 'prom-client';
 import { type Address, ConfigError, type ServingConfig, type TrafficConfig } from './config.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
+import { createConversionMetrics } from './observe/conversion-metrics.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { createRegistry, createRequestMetrics } from './observe/metrics.ts';
 import { productVersion } from './observe/version.ts';
@@ -44,6 +45,7 @@ export function createTraffic(
     homeNamespace: config.homeNamespace,
     limits: { bodyBytes: maxBodyBytes, bufferedBytes: maxBufferedBytes, attempts: maxAttempts },
     onRequestDone: metrics.record,
+    conversions: createConversionMetrics(registry),
   });
   metrics.observe({ inFlight: gateway.inFlight, openCircuits: gateway.openCircuits });
   return gateway;

@@ -1,22 +1,11 @@
 import { dialectRemedy } from '../convert/dialect-remedy.ts';
 import type { UpstreamFault } from '../convert/upstream-fault.ts';
+import type { ConversionMetrics } from '../observe/conversion-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { Candidate } from '../store/store.ts';
 import { dialectOf } from './candidate-dialect.ts';
 import { droppedLabel } from './dropped-label.ts';
 import type { Failure } from './failure.ts';
-
-/** Counts what conversions do. Every text comes from a closed set. */
-export interface ConversionCounters {
-  /** A conversion ran: `messages->chat`. */
-  converted(conversion: string): void;
-  /** A field of a request could not be carried. */
-  dropped(conversion: string, field: string): void;
-  /** Something in a reply could not be said in the caller's format. */
-  lost(conversion: string, what: string): void;
-  /** A node answered 400 to something that `spec.dialect.<setting>` would keep from it. */
-  refusedByNode(node: string, setting: string): void;
-}
 
 /** Who is told of conversions while requests run. */
 export interface ConversionReports {
@@ -35,7 +24,7 @@ const mostAdvice = 10_000;
 export function createConversionReports(options: {
   readonly log: Log;
   readonly clock: () => number;
-  readonly counters: ConversionCounters | undefined;
+  readonly counters: ConversionMetrics | undefined;
 }): ConversionReports {
   const { log, clock, counters } = options;
   const advisedAt = new Map<string, number>();

@@ -33,7 +33,7 @@ export function convertedAttempt(
   const { pools, limits, log, conversions } = context;
   if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);
   const conversion = conversionOf(context, request);
-  conversions?.ran(conversion.name, conversion.current.dropped);
+  conversions.ran(conversion.name, conversion.current.dropped);
   return new Promise((settle) => {
     const options: ConvertedOptions = {
       pool: pools.pool(node.id, credentials.connection),
@@ -50,10 +50,10 @@ export function convertedAttempt(
         String(number),
         ...conversion.headers,
       ],
-      onLost: (lost) => conversions?.lost(conversion.name, lost),
+      onLost: (lost) => conversions.lost(conversion.name, lost),
       settle: (outcome) => {
         settle(outcome);
-        if (outcome.kind === 'failed') conversions?.failed(candidate, outcome.failure);
+        if (outcome.kind === 'failed') conversions.failed(candidate, outcome.failure);
       },
     };
     if (request.format === 'count_tokens') new NodeCount(options);

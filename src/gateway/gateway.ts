@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
+import type { ConversionMetrics } from '../observe/conversion-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { Store } from '../store/store.ts';
 import type { Pools } from '../upstream/pools.ts';
@@ -9,6 +10,7 @@ import { BodyDeadlines } from './body-deadlines.ts';
 import { BufferBudget } from './buffer-budget.ts';
 import { createCircuits } from './circuits.ts';
 import { answerClientError } from './client-error.ts';
+import { createConversionReports } from './conversion-reports.ts';
 import { GatewayError } from './errors.ts';
 import type { GatewayContext } from './handle.ts';
 import { createKeysApi } from './keys-api.ts';
@@ -43,6 +45,8 @@ export interface GatewayOptions {
   readonly homeNamespace: string;
   readonly limits?: Partial<Limits>;
   readonly onRequestDone?: (done: RequestDone) => void;
+  /** Counts conversions. */
+  readonly conversions?: ConversionMetrics;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
   /** In [0, 1). */
@@ -72,6 +76,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     pools,
     circuits,
     limits,
+    conversions: createConversionReports({ log, clock, counters: options.conversions }),
     now,
     clock,
     router: createRouter({ view: store, circuits, homeNamespace, random, now }),

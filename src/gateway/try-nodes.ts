@@ -26,8 +26,8 @@ export interface NodesContext {
   readonly pools: Pools;
   readonly limits: Limits;
   readonly log: Log;
-  /** Told of conversions; absent where nobody counts them. */
-  readonly conversions?: ConversionReports | undefined;
+  /** Told of conversions. */
+  readonly conversions: ConversionReports;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** A monotonic clock in milliseconds. */

@@ -1,0 +1,43 @@
+import { Counter, type Registry } from 'prom-client';
+
+/** Counts what the gateway's conversions do. Every argument comes from a closed set, or is a node of a manifest. */
+export interface ConversionMetrics {
+  /** A conversion ran, such as `messages->chat`. */
+  readonly converted: (conversion: string) => void;
+  /** A field of a request could not be carried to the node. */
+  readonly dropped: (conversion: string, field: string) => void;
+  /** Something in a reply could not be said in the caller's format. */
+  readonly lost: (conversion: string, what: string) => void;
+  /** A node answered 400 to what the `spec.dialect` setting would keep from it. */
+  readonly refusedByNode: (node: string, setting: string) => void;
+}
+
+/** Registers the `modelgateway_conversion*` metrics. */
+export function createConversionMetrics(registry: Registry): ConversionMetrics {
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]): Counter<Label> =>
+    new Counter({ name: `modelgateway_${name}`, help, labelNames, registers: [registry] });
+  const total = counter('conversions_total', 'Attempts on nodes in another format than the caller’s.', [
+    'conversion',
+  ]);
+  const dropped = counter(
+    'conversion_dropped_total',
+    'Requests of which a field could not be carried, by field without indexes.',
+    ['conversion', 'field'],
+  );
+  const lost = counter(
+    'conversion_lost_total',
+    'Replies of which something could not be said in the caller’s format.',
+    ['conversion', 'what'],
+  );
+  const refused = counter(
+    'conversion_refused_total',
+    'Answers of 400 or 422 that a setting of the node’s dialect would avoid; the log has the value.',
+    ['node', 'setting'],
+  );
+  return {
+    converted: (conversion) => total.inc({ conversion }),
+    dropped: (conversion, field) => dropped.inc({ conversion, field }),
+    lost: (conversion, what) => lost.inc({ conversion, what }),
+    refusedByNode: (node, setting) => refused.inc({ node, setting }),
+  };
+}
