@@ -25,7 +25,7 @@ export const reasons = {
   ModelAdded: 'A sync found models that were not in the list.',
   ModelRemoved: 'Models that were absent from three syncs in a row left the list.',
   ModelsTruncated: 'The node lists more models than a status can hold; the rest was left out.',
-  NoModels: 'The node has no models, neither listed by itself nor set by hand.',
+  NoModels: 'The node lists no models or has no listing, and none are set by hand.',
   NotChecked: 'The node was not contacted since it was made or its connection changed.',
   Healthy: 'The last check was good.',
   Recovered: 'A check was good after bad ones.',

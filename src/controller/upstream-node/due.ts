@@ -2,6 +2,7 @@ import { conditionOf } from '../conditions.ts';
 import type { Urgency } from '../queue.ts';
 import type { Gathered } from './gather.ts';
 import type { ContactKind } from './memory.ts';
+import { hasManualList } from './models.ts';
 import { nextCheck, nextRetry, nextSync } from './schedule.ts';
 
 /** Why something is to be done now, in words for the debug log; undefined: it is not. */
@@ -88,9 +89,8 @@ export function localSync(gathered: Gathered): LocalSync {
   if (node.spec.sync.discovery === 'Never') {
     return first(localSyncCauses, gathered) === undefined ? undefined : 'Manual';
   }
-  const hasManual = (node.spec.manualModels ?? []).length > 0;
   const isNew = neverSynced(gathered) !== undefined && requested(gathered) === undefined;
-  return isNew && hasManual && !connectionChanged(gathered) ? 'Postponed' : undefined;
+  return isNew && hasManualList(node) && !connectionChanged(gathered) ? 'Postponed' : undefined;
 }
 
 /** A contact that is due, why, and whether somebody waits for it. */

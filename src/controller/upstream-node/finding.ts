@@ -1,5 +1,6 @@
 import { connectionChanged, type LocalSync, localSync } from './due.ts';
 import type { Gathered } from './gather.ts';
+import { hasManualList } from './models.ts';
 import { isUnwatched } from './readiness.ts';
 import { type Health, healthOfSync, judgeHealth, judgeSync, type SyncVerdict } from './verdict.ts';
 
@@ -22,7 +23,7 @@ export function finding(gathered: Gathered): Finding {
     return { health: undefined, sync: undefined, local, changed };
   }
   const { answer } = contact;
-  const sync = contact.kind === 'sync' ? judgeSync(answer) : undefined;
+  const sync = contact.kind === 'sync' ? judgeSync(answer, hasManualList(node)) : undefined;
   const health = sync === undefined ? judgeHealth(answer) : healthOfSync(answer, sync);
   // A check that ended says nothing of the models, so a sync that waits because of the change still waits.
   const changed = sync === undefined && node.spec.sync.discovery === 'Always' && connectionChanged(gathered);

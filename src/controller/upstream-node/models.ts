@@ -1,4 +1,4 @@
-import type { StatusModel, UpstreamNodeSpec } from '../../resources/upstream-node.ts';
+import type { StatusModel, UpstreamNode, UpstreamNodeSpec } from '../../resources/upstream-node.ts';
 
 /**
  * What is known of the node's own list: its names (`truncated`: not all of them), that it has none to offer, or nothing
@@ -14,6 +14,11 @@ export interface MergedModels {
   readonly truncated: boolean;
   readonly added: readonly string[];
   readonly removed: readonly string[];
+}
+
+/** Whether a person set models of the node by hand. */
+export function hasManualList({ spec }: UpstreamNode): boolean {
+  return (spec.manualModels ?? []).length > 0;
 }
 
 /** A model goes once it was absent from this many successful syncs in a row. */

@@ -17,8 +17,8 @@ export interface Standing {
   /** The connection changed, and no contact with the new one has ended. */
   readonly changed: boolean;
   readonly modelCount: number;
-  /** The last sync found no listing endpoint, and there is no manual list. */
-  readonly listless: boolean;
+  /** The last sync found no listing endpoint and no manual list, and there is one now. */
+  readonly healed: boolean;
 }
 
 type PhaseRule = (standing: Standing) => Phase | undefined;
@@ -26,8 +26,10 @@ type PhaseRule = (standing: Standing) => Phase | undefined;
 /** The phases of design §4; the first rule that answers decides. */
 const phaseRules: readonly PhaseRule[] = [
   ({ credentials }) => (credentials.state === 'Refused' ? 'error' : undefined),
-  ({ health, node, unreachable }) => {
+  ({ health, node, unreachable, modelCount }) => {
     if (health?.state !== 'Bad') return undefined;
+    // The node answers as a healthy one does; it only has nothing to offer.
+    if (health.fault.reason === 'NoModels' && modelCount === 0) return 'idle';
     const isOffline =
       unreachable >= node.spec.healthCheck.failureThreshold || node.status?.phase === 'offline';
     return health.unreachable && isOffline ? 'offline' : 'error';
@@ -38,7 +40,8 @@ const phaseRules: readonly PhaseRule[] = [
   },
   ({ changed }) => (changed ? 'idle' : undefined),
   ({ node }) => (isUnwatched(node) ? 'idle' : undefined),
-  ({ node }) => {
+  ({ node, healed }) => {
+    if (healed) return undefined;
     const before = node.status?.phase;
     return before === 'error' || before === 'offline' ? before : undefined;
   },
@@ -87,10 +90,6 @@ const readyRules: readonly ReadyRule[] = [
       fault.stalls || phase === 'offline' ? 'Stalled' : 'Reconciling',
     );
   },
-  ({ listless }) =>
-    listless
-      ? answer('False', 'NoModels', `The node has no listing of its models (404). ${setModels}`, 'Stalled')
-      : undefined,
   (standing, phase) =>
     phase === 'idle' && isChecked(standing)
       ? answer('False', 'NoModels', `The node lists no models. ${setModels}`, 'Stalled')
@@ -130,7 +129,10 @@ export function readinessOf(standing: Standing, phase: Phase): Readiness {
 }
 
 function isChecked({ health, node, changed }: Standing): boolean {
-  return health?.state === 'Good' || (!changed && node.status?.lastHealthCheckTime !== undefined);
+  return (
+    (health !== undefined && health.state !== 'Unchanged') ||
+    (!changed && node.status?.lastHealthCheckTime !== undefined)
+  );
 }
 
 /** The fault that an earlier plan wrote down. */

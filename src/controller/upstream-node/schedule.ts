@@ -1,3 +1,4 @@
+import { conditionOf } from '../conditions.ts';
 import { fractionOf, jittered } from '../spread.ts';
 import { timeOf } from '../time.ts';
 import type { Gathered } from './gather.ts';
@@ -34,7 +35,8 @@ export function nextSync({ id, node, memory }: Gathered): number | undefined {
 
 /**
  * When a failed sync is tried again; undefined when the last one did not fail. Never more often than checks fall due
- * where the node cannot be reached, because each try counts as a check that failed.
+ * where the node cannot be reached, because each try counts as a check that failed, and where the node stalls, because
+ * only a change is likely to help it.
  */
 export function nextRetry(gathered: Gathered): number | undefined {
   const { node, memory, id } = gathered;
@@ -45,12 +47,13 @@ export function nextRetry(gathered: Gathered): number | undefined {
       fractionOf(id) * Math.min(longestSpreadMs, node.spec.healthCheck.intervalSeconds * 1_000)
     );
   }
-  const backoff = 10_000 * 2 ** Math.min(Math.max(memory.failedSyncs - 1, 0), 10);
+  const backoff = Math.min(10_000 * 2 ** Math.min(Math.max(memory.failedSyncs - 1, 0), 10), longestRetryMs);
   const { mode, intervalSeconds } = node.spec.healthCheck;
   const interval = intervalSeconds * 1_000;
-  const wait = mode === 'None' ? backoff : memory.unreachable > 0 ? interval : Math.min(interval, backoff);
+  const isPatient = memory.unreachable > 0 || conditionOf(node.status.conditions, 'Stalled') !== undefined;
+  const wait = mode === 'None' ? backoff : isPatient ? interval : Math.min(interval, backoff);
   const text = `${id} ${memory.lastContactMs}`;
-  return Math.max(memory.lastContactMs + jittered(Math.min(wait, longestRetryMs), text), memory.notBeforeMs);
+  return Math.max(memory.lastContactMs + jittered(wait, text), memory.notBeforeMs);
 }
 
 function lastCheck({ node, memory }: Pick<Gathered, 'id' | 'node' | 'memory'>): number {

@@ -3,6 +3,7 @@ import { conditionOf, type Observation } from '../conditions.ts';
 import { timeText } from '../time.ts';
 import type { Finding } from './finding.ts';
 import type { Gathered } from './gather.ts';
+import { hasManualList } from './models.ts';
 import type { SyncVerdict } from './verdict.ts';
 
 type SyncFields = Pick<
@@ -10,11 +11,11 @@ type SyncFields = Pick<
   'lastSyncTime' | 'lastSyncError' | 'syncedWith' | 'lastHandledSyncRequest'
 >;
 
-/** What the last sync left in the status. `listless`: no listing endpoint, and no manual list. */
+/** What the last sync left in the status. `healed`: it found no listing, and the manual list it missed is there now. */
 export interface SyncStatus {
   readonly fields: SyncFields;
   readonly observation: Observation;
-  readonly listless: boolean;
+  readonly healed: boolean;
 }
 
 const synced = { type: 'ModelsSynced', status: 'True' } as const;
@@ -23,8 +24,6 @@ const manualApplied: Observation = {
   reason: 'ManualModelsApplied',
   message: 'The model list is the manual one.',
 };
-const listlessMessage =
-  'GET {baseURL}/models answered 404: the node has no listing. Set spec.manualModels to the models that it serves.';
 
 /** What the status says of syncs: of the one that ended now, or of the earlier one. */
 export function syncStatus(gathered: Gathered, { sync, local }: Finding): SyncStatus {
@@ -34,9 +33,8 @@ export function syncStatus(gathered: Gathered, { sync, local }: Finding): SyncSt
     baseURL: node.spec.baseURL,
     ...(credentialVersion === '' ? {} : { secretResourceVersion: credentialVersion }),
   };
-  const hasManual = (node.spec.manualModels ?? []).length > 0;
   if (sync !== undefined && contact !== undefined) {
-    const failure = failureOf(sync, hasManual);
+    const failure = failureOf(sync);
     const handled = contact.syncRequest;
     return {
       fields: {
@@ -46,7 +44,7 @@ export function syncStatus(gathered: Gathered, { sync, local }: Finding): SyncSt
         ...(handled === undefined ? {} : { lastHandledSyncRequest: handled }),
       },
       observation: failure ?? (sync.kind === 'Names' ? namesSynced(sync.truncated) : manualApplied),
-      listless: failure?.reason === 'NoModels',
+      healed: false,
     };
   }
   if (local === 'Manual') {
@@ -58,20 +56,17 @@ export function syncStatus(gathered: Gathered, { sync, local }: Finding): SyncSt
         ...(handled === undefined ? {} : { lastHandledSyncRequest: handled }),
       },
       observation: manualApplied,
-      listless: false,
+      healed: false,
     };
   }
-  if (local === 'Postponed') return { fields: { syncedWith }, observation: manualApplied, listless: false };
-  return unsynced(before, hasManual);
+  if (local === 'Postponed') return { fields: { syncedWith }, observation: manualApplied, healed: false };
+  return unsynced(before, hasManualList(node));
 }
 
-function failureOf(sync: SyncVerdict, hasManual: boolean): Observation | undefined {
-  const failed = { type: 'ModelsSynced', status: 'False' } as const;
-  if (sync.kind === 'NoEndpoint' && !hasManual) {
-    return { ...failed, reason: 'NoModels', message: listlessMessage };
-  }
+function failureOf(sync: SyncVerdict): Observation | undefined {
   if (sync.kind !== 'Failed') return undefined;
-  return { ...failed, reason: sync.fault.reason, message: sync.fault.message.slice(0, 1_024).toWellFormed() };
+  const { reason, message } = sync.fault;
+  return { type: 'ModelsSynced', status: 'False', reason, message: message.slice(0, 1_024).toWellFormed() };
 }
 
 function namesSynced(truncated: boolean): Observation {
@@ -94,19 +89,19 @@ function unsynced(before: UpstreamNodeStatus, hasManual: boolean): SyncStatus {
   const condition = conditionOf(before.conditions, 'ModelsSynced');
   const wasListless = condition?.status === 'False' && condition.reason === 'NoModels';
   // The list that was missing is there now, and a manual list applies without contacting the node.
-  const isHealed = wasListless && hasManual;
+  const healed = wasListless && hasManual;
   return {
     fields: {
       ...(lastSyncTime === undefined ? {} : { lastSyncTime }),
-      ...(lastSyncError === undefined || isHealed ? {} : { lastSyncError }),
+      ...(lastSyncError === undefined || healed ? {} : { lastSyncError }),
       ...(syncedWith === undefined ? {} : { syncedWith }),
       ...(lastHandledSyncRequest === undefined ? {} : { lastHandledSyncRequest }),
     },
-    observation: isHealed
+    observation: healed
       ? manualApplied
       : condition === undefined
         ? { type: 'ModelsSynced', status: 'Unknown', reason: 'Pending', message: 'No sync has ended yet.' }
         : (condition as Observation),
-    listless: wasListless && !isHealed,
+    healed,
   };
 }

@@ -24,7 +24,7 @@ export type Health =
   | { readonly state: 'Unchanged'; readonly fault: Fault }
   | { readonly state: 'Bad'; readonly unreachable: boolean; readonly fault: Fault };
 
-/** What an answer says of the node's models. `NoEndpoint`: HTTP 404, there is no listing. */
+/** What an answer says of the node's models. `NoEndpoint`: HTTP 404, there is no listing and a manual list stands in. */
 export type SyncVerdict =
   | { readonly kind: 'Names'; readonly names: readonly string[]; readonly truncated: boolean }
   | { readonly kind: 'NoEndpoint' }
@@ -45,15 +45,14 @@ export function judgeHealth(answer: Answer): Health {
   return { state: 'Good' };
 }
 
-/** Judges an answer as a model sync. */
-export function judgeSync(answer: Answer): SyncVerdict {
+/** Judges an answer as a model sync, of a node with a manual list or without one. */
+export function judgeSync(answer: Answer, hasManual: boolean): SyncVerdict {
   switch (answer.kind) {
     case 'models':
       return { kind: 'Names', names: answer.names, truncated: answer.truncated };
     case 'status':
-      return answer.status === 404
-        ? { kind: 'NoEndpoint' }
-        : { kind: 'Failed', fault: statusFault(answer.status) };
+      if (answer.status !== 404) return { kind: 'Failed', fault: statusFault(answer.status) };
+      return hasManual ? { kind: 'NoEndpoint' } : { kind: 'Failed', fault: listless };
     case 'invalid':
       return {
         kind: 'Failed',
@@ -74,6 +73,13 @@ export function healthOfSync(answer: Answer, sync: SyncVerdict): Health {
   if (health.state !== 'Good' || sync.kind !== 'Failed') return health;
   return { state: 'Bad', unreachable: false, fault: sync.fault };
 }
+
+const listless: Fault = {
+  reason: 'NoModels',
+  message:
+    'GET {baseURL}/models answered 404: the node has no listing. Set spec.manualModels to the models that it serves.',
+  stalls: true,
+};
 
 function statusFault(status: number): Fault {
   const answered = `GET {baseURL}/models answered ${status}`;

@@ -215,6 +215,45 @@ describe('syncs', () => {
     ]);
   });
 
+  test('404 without a manual list is a failed sync: the list stays, however often it comes', () => {
+    const life = new NodeLife({ sync: { intervalSeconds: 60 } });
+    life.plan();
+    life.answer(listed('a', 'b'));
+    for (let times = 0; times < 5; times += 1) {
+      life.annotate(`${times}`);
+      life.answer(status(404));
+    }
+    expect([life.phase, life.models]).toEqual(['error', ['a', 'b']]);
+    expect(life.conditions).toEqual([
+      'Ready=False NoModels',
+      'ModelsSynced=False NoModels',
+      'CredentialsResolved=True CredentialsResolved',
+      'Stalled=True NoModels',
+    ]);
+    life.answer(listed('a', 'b'));
+    expect([life.phase, life.models, life.node.status?.lastSyncError]).toEqual([
+      'ready',
+      ['a', 'b'],
+      undefined,
+    ]);
+  });
+
+  test('a manual list heals a node that answered 404, without contacting it', () => {
+    const life = new NodeLife();
+    life.plan();
+    life.answer(listed('a'));
+    life.annotate('1');
+    life.answer(status(404));
+    expect(life.phase).toBe('error');
+    expect(life.edit({ manualModels: ['m'] }).contact).toBeUndefined();
+    expect([life.phase, life.models, life.conditions[0]]).toEqual([
+      'ready',
+      ['a', 'm'],
+      'Ready=True Healthy',
+    ]);
+    expect(life.conditions).toHaveLength(3);
+  });
+
   test('a manual list at creation is applied at once; the first contact is the first check', () => {
     const life = new NodeLife({ manualModels: ['m'] });
     const made = life.plan();

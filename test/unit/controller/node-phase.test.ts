@@ -24,6 +24,7 @@ describe('phases (design §4)', () => {
     ['a redirect at the sync', [status(302)], 'error', 'False InvalidModelList', 'Stalled'],
     ['a web page at the sync', [invalid], 'error', 'False InvalidModelList', 'Stalled'],
     ['404 at the sync without a manual list', [status(404)], 'idle', 'False NoModels', 'Stalled'],
+    ['404 after an unreachable one', [refused, status(404)], 'idle', 'False NoModels', 'Stalled'],
     ['429 at the first sync', [status(429)], 'idle', 'Unknown NotChecked', 'Reconciling'],
     ['TLS at the sync', [failed('tls')], 'error', 'False TLSFailed', 'Stalled'],
     ['a forbidden address', [failed('forbidden_address')], 'error', 'False AddressForbidden', 'Stalled'],

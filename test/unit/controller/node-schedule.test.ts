@@ -73,6 +73,27 @@ describe('schedules', () => {
     expect(secondsUntil(life)).toBeGreaterThanOrEqual(54);
   });
 
+  test.each([
+    ['404 without a manual list', status(404)],
+    ['401', status(401)],
+  ])('a node that stalls on %s is asked as often as it would be checked', (_, answer) => {
+    const life = new NodeLife({ healthCheck: { intervalSeconds: 60 } });
+    life.plan();
+    life.answer(good);
+    life.annotate('1');
+    for (let times = 0; times < 5; times += 1) {
+      life.answer(answer);
+      expect(secondsUntil(life)).toBeGreaterThanOrEqual(54);
+    }
+  });
+
+  test('404 without a manual list is tried again less and less where nothing is checked', () => {
+    const life = new NodeLife({ healthCheck: { mode: 'None' } });
+    life.plan();
+    for (let times = 0; times < 8; times += 1) life.answer(status(404));
+    expect(secondsUntil(life)).toBeGreaterThanOrEqual(270);
+  });
+
   test('Retry-After puts the next contact off, at most 5 minutes', () => {
     const life = new NodeLife({ healthCheck: { intervalSeconds: 10 } });
     life.plan();
