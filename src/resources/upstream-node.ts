@@ -208,6 +208,13 @@ const upstreamNodeSpecSchema = withRules(
 const statusModelSchema = z.object({
   name: text(maxModelName, 1).meta({ description: "The model's name, as the node calls it." }),
   enabled: z.boolean().meta({ description: 'Whether callers may use the model.' }),
+  startedEnabled: z
+    .boolean()
+    .meta({
+      description:
+        'What sync.newModels said when the model was discovered, where that is not what enabled says now.',
+    })
+    .optional(),
   source: z
     .enum(['Discovered', 'Manual'])
     .meta({ description: 'Whether the node listed the model or the manual list names it.' }),

@@ -12,16 +12,17 @@ export interface ServedName {
  *
  * Real names are the discovered ones of the status and the manual ones of the spec; with `discovery: Never` the
  * manual ones alone. Everything a person can set is read from the spec, so that it bites without waiting for the
- * controller: a manual model that left the spec is gone although the status still lists it. An entry of `spec.models`
- * that no list knows serves nothing.
+ * controller: a manual model that left the spec is gone although the status still lists it, and a wish that was taken
+ * back leaves what the model started as. An entry of `spec.models` that no list knows serves nothing.
  */
 export function servedNames(node: UpstreamNode): Map<string, ServedName> {
   const { spec, status } = node;
   const wishes = new Map(spec.models?.map((entry) => [entry.name, entry.enabled]));
   const names = new Map<string, ServedName>();
   if (spec.sync.discovery === 'Always') {
-    for (const { name, enabled, source } of status?.models ?? []) {
-      if (source === 'Discovered') names.set(name, { model: name, enabled: wishes.get(name) ?? enabled });
+    for (const { name, enabled, startedEnabled, source } of status?.models ?? []) {
+      if (source !== 'Discovered') continue;
+      names.set(name, { model: name, enabled: wishes.get(name) ?? startedEnabled ?? enabled });
     }
   }
   for (const name of spec.manualModels ?? []) {

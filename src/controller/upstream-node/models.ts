@@ -31,7 +31,8 @@ const longestName = 512;
 /**
  * The models of a node: the discovered ones and the manual ones (design §2, "Model sync"). Without a new listing the
  * discovered ones stay as they are, so that a change of the manual list applies at once. A model known before keeps
- * what it was (`newModels` says only what one starts as); manual models start enabled; a wish in `spec.models` wins.
+ * what it started as (`newModels` says nothing of it any more); manual models start enabled; a wish in `spec.models`
+ * wins. What a discovered one started as is kept apart, so that taking a wish back takes back what it did.
  * Sorted by name. Beyond the bounds manual models stay first, then those known before.
  */
 export function mergeModels(
@@ -47,11 +48,16 @@ export function mergeModels(
 
   const entries = [...new Set([...manual, ...found.keys()])].map((name): StatusModel => {
     const misses = found.get(name);
+    const wish = wishes.get(name);
+    if (misses === undefined) return { name, enabled: wish ?? true, source: 'Manual' };
+    const started = startOf(known.get(name)) ?? startEnabled;
+    const enabled = wish ?? (manual.has(name) || started);
     return {
       name,
-      enabled: wishes.get(name) ?? (manual.has(name) || (known.get(name)?.enabled ?? startEnabled)),
-      source: misses === undefined ? 'Manual' : 'Discovered',
-      ...(misses === undefined || misses === 0 ? {} : { missedSyncs: misses }),
+      enabled,
+      ...(enabled === started ? {} : { startedEnabled: started }),
+      source: 'Discovered',
+      ...(misses === 0 ? {} : { missedSyncs: misses }),
     };
   });
 
@@ -63,6 +69,10 @@ export function mergeModels(
     added: kept.filter(({ name }) => !known.has(name)).map(({ name }) => name),
     removed: before.filter(({ name }) => !names.has(name)).map(({ name }) => name),
   };
+}
+
+function startOf(model: StatusModel | undefined): boolean | undefined {
+  return model?.source === 'Discovered' ? (model.startedEnabled ?? model.enabled) : undefined;
 }
 
 /** The models that count as discovered, with the syncs in a row that missed each. */

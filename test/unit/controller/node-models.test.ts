@@ -56,7 +56,39 @@ describe('merging', () => {
         sync: { newModels: 'Disabled' },
       },
       names(['a']),
-      [entry('a'), entry('m', { enabled: false, source: 'Manual' })],
+      [entry('a', { startedEnabled: false }), entry('m', { enabled: false, source: 'Manual' })],
+    ],
+    [
+      'what it started as stays beside a wish against it, and beside the manual list',
+      [entry('a', { enabled: false, startedEnabled: true }), entry('b', { enabled: false }), entry('c')],
+      {
+        manualModels: ['b'],
+        models: [
+          { name: 'a', enabled: false },
+          { name: 'c', enabled: true },
+        ],
+        sync: { newModels: 'Disabled' },
+      },
+      names(['a', 'b', 'c']),
+      [
+        entry('a', { enabled: false, startedEnabled: true }),
+        entry('b', { startedEnabled: false }),
+        entry('c'),
+      ],
+    ],
+    [
+      'a wish that is taken back leaves what it started as',
+      [entry('a', { enabled: false, startedEnabled: true }), entry('b', { startedEnabled: false })],
+      { models: [{ name: 'b', aliases: ['x'] }] },
+      unasked,
+      [entry('a'), entry('b', { enabled: false })],
+    ],
+    [
+      'a manual one that is discovered later started as newModels said then',
+      [entry('m', { enabled: false, source: 'Manual' })],
+      { manualModels: ['m'], models: [{ name: 'm', enabled: false }] },
+      names(['m']),
+      [entry('m', { enabled: false, startedEnabled: true })],
     ],
     [
       'a wish without enabled says nothing',
@@ -111,7 +143,7 @@ describe('merging', () => {
       [entry('m', { enabled: false })],
       { manualModels: ['m'] },
       unasked,
-      [entry('m')],
+      [entry('m', { startedEnabled: false })],
     ],
     [
       'discovery: Never leaves the manual ones alone',
@@ -293,6 +325,21 @@ describe('syncs', () => {
     expect([life.models, made.contact]).toEqual([['a', 'm'], undefined]);
     life.edit({ manualModels: [] });
     expect(life.models).toEqual(['a']);
+  });
+
+  test('a wish that is taken back leaves a model as it was, at once and whatever newModels says meanwhile', () => {
+    const life = new NodeLife();
+    life.plan();
+    life.answer(listed('a', 'b'));
+    const disabled = { models: [{ name: 'a', enabled: false }], sync: { newModels: 'Disabled' } };
+    life.edit(disabled);
+    expect([life.models, life.node.status?.enabledModelCount]).toEqual([['a-', 'b'], 1]);
+    life.annotate('1');
+    life.answer(listed('a', 'b'));
+    life.restart();
+    expect(life.edit({ models: [] }).contact).toBeUndefined();
+    expect(life.models).toEqual(['a', 'b']);
+    expect(life.node.status?.models?.[0]).not.toHaveProperty('startedEnabled');
   });
 
   test('discovery: Never asks nobody for models, whatever asks for a sync', () => {

@@ -53,6 +53,15 @@ const cases: Case[] = [
     serves: ['-a', 'b'],
   },
   {
+    name: 'a wish that was taken back, although the status is stale',
+    spec: { models: [{ name: 'b' }] },
+    models: [
+      { ...found('a', false), startedEnabled: true },
+      { ...found('b'), startedEnabled: false },
+    ],
+    serves: ['a', '-b'],
+  },
+  {
     name: 'a wish beats the manual default',
     spec: { manualModels: ['a'], models: [{ name: 'a', enabled: false }] },
     serves: ['-a'],
