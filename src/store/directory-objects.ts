@@ -10,7 +10,7 @@ import type { Identity } from './identity-maker.ts';
 import type { MadeKeys } from './made-keys.ts';
 import type { Breathe, Declaration, Manifests } from './manifests.ts';
 import { resourceId } from './parse-manifest.ts';
-import type { Records } from './records.ts';
+import { inRecordOrder, type Records } from './records.ts';
 import { partsOf, specMark } from './resource-record.ts';
 import { type Kind, type ResourceOf, StoreError } from './store.ts';
 import { storedStatus } from './stored-status.ts';
@@ -43,6 +43,7 @@ export class DirectoryObjects {
     for await (const key of this.#parts.made.load()) {
       const { uid = '', creationTimestamp = '', generation = 1 } = key.metadata;
       const id = resourceId(key);
+      await this.#parts.records.open(id);
       const former = this.#parts.records.former(id);
       const status = storedStatus(key, former?.status);
       this.#show(id, identified(key, { uid, creationTimestamp, generation }, status), former === undefined);
@@ -52,7 +53,7 @@ export class DirectoryObjects {
   /** Brings the content in line with what the manifests say of these objects. */
   async apply(ids: Iterable<string>, breathe: Breathe): Promise<void> {
     let count = 0;
-    for (const id of ids) {
+    for (const id of inRecordOrder(ids)) {
       count += 1;
       if (count % 16 === 0) await breathe();
       await this.#applyOne(id);
@@ -65,6 +66,7 @@ export class DirectoryObjects {
    */
   async sweep(): Promise<void> {
     const { records, manifests, secrets } = this.#parts;
+    await records.openAll();
     for (const id of [...records.ids()]) {
       if (!this.#isMade(id) && manifests.of(id).length === 0) records.delete(id);
     }
@@ -97,9 +99,10 @@ export class DirectoryObjects {
 
   /** Settles when the key is on disk and in the content. @throws StoreError */
   async createKey(key: ApiKey): Promise<ApiKey> {
-    const { content, made, manifests, newIdentity } = this.#parts;
+    const { content, made, manifests, newIdentity, records } = this.#parts;
     const { namespace, name } = key.metadata;
     const id = resourceId(key);
+    await records.open(id);
     const exists = made.has(namespace, name) || content.get('APIKey', namespace, name) !== undefined;
     if (exists || manifests.of(id).length > 0) {
       throw new StoreError('AlreadyExists', `The APIKey ${namespace}/${name} exists already.`);
@@ -134,7 +137,8 @@ export class DirectoryObjects {
   }
 
   async #applyOne(id: string): Promise<void> {
-    const { log, manifests, secrets } = this.#parts;
+    const { log, manifests, records, secrets } = this.#parts;
+    await records.open(id);
     const declarations = manifests.of(id);
     const [first, ...others] = declarations;
     const [kind, namespace, name] = partsOf(id);

@@ -60,7 +60,7 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
   const unlock = lockFolder(folder.path());
   try {
     await folder.clean();
-    const records = await Records.load({ folder, log, recordOf: (id) => recordInForce(content, id) });
+    const records = new Records({ folder, log, recordOf: (id) => recordInForce(content, id) });
     const secrets: DirectorySecrets = await DirectorySecrets.load({
       folder,
       content: () => content,
@@ -90,6 +90,8 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
     secrets.want(homeNamespace, sealingSecretName, true);
     await objects.load();
     await look();
+    if (touched.size > 0)
+      throw new DirectoryError(`The data folder ${folder.path()} cannot be used; the log says why`);
     await secrets.settled();
     await content.credentialsSettled();
     if (manifests.sound) await objects.sweep();

@@ -15,6 +15,8 @@ interface Shard {
   readonly inForce: Set<string>;
   /** Records of the last run whose objects did not come back yet. */
   file: RecordFile | undefined;
+  /** Whether its file was read, or is being read. */
+  reading: Promise<void> | undefined;
 }
 
 export interface RecordsOptions {
@@ -40,23 +42,39 @@ export class Records {
   #lastChangeMs = 0;
   #closed = false;
 
-  private constructor({ folder, log, recordOf }: RecordsOptions) {
+  constructor({ folder, log, recordOf }: RecordsOptions) {
     this.#folder = folder;
     this.#log = log;
     this.#recordOf = recordOf;
   }
 
-  /** Reads the records. A file that is not ours is left alone, logged, and overwritten when its records change. */
-  static async load(options: RecordsOptions): Promise<Records> {
-    const { folder, log } = options;
-    const records = new Records(options);
-    for (const path of await folder.list('state')) {
-      const file = readRecordFile((await folder.read(path)) ?? '');
-      if (file === undefined) records.#tellDamage(path);
-      else records.#shards.set(path.slice('state/'.length, -suffix.length), { inForce: new Set(), file });
+  /** Must be called before an object is looked for or changed. A file that is damaged is logged, and overwritten later. */
+  async open(id: string): Promise<void> {
+    await this.#opened(shardOf(id));
+  }
+
+  /** The same for all that the last run knew. */
+  async openAll(): Promise<void> {
+    for (let number = 0; number < shardCount; number += 1) {
+      await this.#opened(nameOf(number));
     }
-    log.debug({ files: records.#shards.size }, 'Read what was known of the resources');
-    return records;
+  }
+
+  async #opened(name: string): Promise<void> {
+    const shard = this.#shard(name);
+    shard.reading ??= this.#read(name, shard).catch((error: unknown) => {
+      shard.reading = undefined;
+      throw error;
+    });
+    await shard.reading;
+  }
+
+  async #read(name: string, shard: Shard): Promise<void> {
+    const text = await this.#folder.read(pathOf(name));
+    if (text === undefined) return;
+    const file = readRecordFile(text);
+    if (file === undefined) this.#tellDamage(pathOf(name));
+    else if (file.lines.size > 0) shard.file = file;
   }
 
   /** What the last run knew of an object that is not in force yet. */
@@ -80,14 +98,14 @@ export class Records {
 
   /** Takes that an object is in force, and whether its record differs from that of the last run. */
   set(id: string, hasChanged: boolean): void {
-    const shard = this.#shard(id);
+    const shard = this.#shard(shardOf(id));
     shard.inForce.add(id);
     this.#forgetFormer(shard, id);
     if (hasChanged) this.#note(id);
   }
 
   delete(id: string): void {
-    const shard = this.#shard(id);
+    const shard = this.#shard(shardOf(id));
     const wasInForce = shard.inForce.delete(id);
     if (this.#forgetFormer(shard, id) || wasInForce) this.#note(id);
   }
@@ -107,9 +125,8 @@ export class Records {
     await this.#writeAll();
   }
 
-  #shard(id: string): Shard {
-    const name = shardOf(id);
-    const shard = this.#shards.get(name) ?? { inForce: new Set(), file: undefined };
+  #shard(name: string): Shard {
+    const shard = this.#shards.get(name) ?? { inForce: new Set(), file: undefined, reading: undefined };
     this.#shards.set(name, shard);
     return shard;
   }
@@ -200,6 +217,27 @@ function pathOf(name: string): string {
   return `state/${name}${suffix}`;
 }
 
+const shardCount = 256;
+
+function nameOf(number: number): string {
+  return number.toString(16).padStart(2, '0');
+}
+
 function shardOf(id: string): string {
-  return (crc32(id) % 256).toString(16).padStart(2, '0');
+  return nameOf(crc32(id) % shardCount);
+}
+
+/**
+ * Ids of objects in an order in which few files are looked into at a time: those of 100,000 objects, all held
+ * until the last of them came back, would take 60 MB.
+ */
+export function inRecordOrder(ids: Iterable<string>): Iterable<string> {
+  const shards = new Map<string, string[]>();
+  for (const id of ids) {
+    const name = shardOf(id);
+    const shard = shards.get(name);
+    if (shard === undefined) shards.set(name, [id]);
+    else shard.push(id);
+  }
+  return [...shards.values()].flat();
 }
