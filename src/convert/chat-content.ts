@@ -35,6 +35,7 @@ export function readReasoning(
   message: JsonObject,
   source?: ReasoningSource,
 ): { readonly source: ReasoningSource | undefined; readonly pieces: readonly ReasoningPiece[] } {
+  if (!mayReason(message)) return silent;
   const sources = source === undefined ? reasoningSources : [source];
   for (const name of sources) {
     const pieces = piecesIn(message, name);
@@ -48,6 +49,19 @@ export function readReasoning(
   }
   const signature = lastSignature(signedPieces(message));
   return { source: undefined, pieces: signature === '' ? [] : [{ text: '', signature }] };
+}
+
+const silent = { source: undefined, pieces: [] } as const;
+
+/** Most chunks hold text alone: told at once, as this is asked for each. */
+function mayReason(message: JsonObject): boolean {
+  return (
+    Boolean(message['reasoning_content']) ||
+    Boolean(message['reasoning']) ||
+    Array.isArray(message['thinking_blocks']) ||
+    Array.isArray(message['reasoning_details']) ||
+    Array.isArray(message['content'])
+  );
 }
 
 function piecesIn(message: JsonObject, source: ReasoningSource): readonly ReasoningPiece[] {
