@@ -5,6 +5,9 @@ import type { ControllerStore } from './controller-store.ts';
 import type { Reconcile } from './reconciler.ts';
 import { TerminalError } from './terminal-error.ts';
 
+/** No watch tells when somebody deletes or changes what was published; until then people could seal to a wrong key. */
+const republishMs = 10 * 60_000;
+
 /**
  * The reconcile of the sealing pair (design §2, "Sealed keys"): creates the Secret with an age identity once, keeps one
  * that is there, whoever made it, and publishes the recipient of its newest identity. A Secret without an identity is
@@ -34,7 +37,7 @@ export function sealingReconcile(store: ControllerStore): Reconcile {
       );
     }
     await store.publishSealingRecipient(recipient, signal);
-    return {};
+    return { requeueAfterMs: republishMs };
   };
 }
 
