@@ -35,7 +35,7 @@ export function conditionList(
     progress === 'Settled'
       ? observations
       : [...observations, { ...ready, type: progress, status: 'True' as const }];
-  return wanted.map(({ type, status, reason, message }) => {
+  const list = wanted.map(({ type, status, reason, message }) => {
     const old = before?.find((condition) => condition.type === type);
     return shared({
       type,
@@ -48,6 +48,7 @@ export function conditionList(
       observedGeneration: generation,
     });
   });
+  return sharedList(list);
 }
 
 const mostShared = 1_000;
@@ -62,6 +63,20 @@ function shared(condition: Condition): Condition {
   if (sharing.size >= mostShared) sharing.clear();
   sharing.set(id, Object.freeze(condition));
   return condition;
+}
+
+const listsSharing = new WeakMap<Condition, Condition[]>();
+
+/** The same for whole lists: the last one that began with the same condition, if it holds the same ones. */
+function sharedList(list: Condition[]): Condition[] {
+  const [first] = list;
+  if (first === undefined) return list;
+  const known = listsSharing.get(first);
+  if (known?.length === list.length && list.every((condition, index) => condition === known[index])) {
+    return known;
+  }
+  listsSharing.set(first, list);
+  return list;
 }
 
 /** The condition of one type. */
