@@ -10,8 +10,8 @@ const republishMs = 10 * 60_000;
 
 /**
  * The reconcile of the sealing pair (design §2, "Sealed keys"): creates the Secret with an age identity once, keeps one
- * that is there, whoever made it, and publishes the recipient of its newest identity. A Secret without an identity is
- * left alone: what is lost in it opened credentials that a new identity would not open.
+ * that is there, whoever made it, and publishes the recipient of its newest identity; lines that are none are warned
+ * of. A Secret without an identity is left alone: what is lost in it opened credentials that a new one would not open.
  */
 export function sealingReconcile(store: ControllerStore): Reconcile {
   return async (key, { signal, log }) => {
@@ -21,24 +21,32 @@ export function sealingReconcile(store: ControllerStore): Reconcile {
       secret = await store.createSecret(newSecret(namespace, name, await generateSealingIdentity()), signal);
       log.info('Created Secret with the sealing identity');
     }
-    const [newest] = sealingIdentitiesOf(secret);
-    if (newest === undefined) {
+    const { recipient, unusable } = await newestRecipient(sealingIdentitiesOf(secret));
+    if (recipient === undefined) {
       throw new TerminalError(
-        `The Secret "${name}" in namespace "${namespace}" holds no age identity; restore it from a backup, or delete it to have a new one made`,
+        `The Secret "${name}" in namespace "${namespace}" holds no age identity that can be used; restore it from a backup, or delete it to have a new one made`,
       );
     }
-    let recipient: string;
-    try {
-      recipient = await sealingRecipient(newest);
-    } catch (error) {
-      throw new TerminalError(
-        `The newest line of the entry "identities" of the Secret "${name}" in namespace "${namespace}" is no age identity; mend or remove it`,
-        { cause: error },
+    if (unusable > 0) {
+      log.warn(
+        { unusable },
+        'The Secret with the sealing identities holds lines that look like one and are none; mend or remove them',
       );
     }
     await store.publishSealingRecipient(recipient, signal);
     return { requeueAfterMs: republishMs };
   };
+}
+
+/** The public half of the first identity that is one, and how many are none. */
+async function newestRecipient(
+  identities: readonly string[],
+): Promise<{ recipient: string | undefined; unusable: number }> {
+  const recipients = await Promise.all(
+    identities.map((identity) => sealingRecipient(identity).catch(() => undefined)),
+  );
+  const usable = recipients.filter((recipient) => recipient !== undefined);
+  return { recipient: usable[0], unusable: recipients.length - usable.length };
 }
 
 function newSecret(namespace: string, name: string, identity: string): Secret {

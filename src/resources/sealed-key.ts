@@ -78,8 +78,9 @@ export async function sealApiKey(
 
 /**
  * Opens a sealed credential, if it was sealed for this very node and origin.
- * @param sealed the armored text, the identities to try (any of them may open it) and where the text was found
- * @throws Error when an identity is not an age identity; the message does not repeat it
+ * @param sealed the armored text, the identities to try (any of them may open it; what is no identity is passed over)
+ *   and where the text was found
+ * @throws Error when there are identities and none is an age identity; the message repeats none of them
  */
 export async function openSealedKey(
   sealed: SealedFor & { readonly text: string; readonly identities: readonly string[] },
@@ -98,10 +99,18 @@ async function decrypt(
 ): Promise<z.output<typeof contentSchema> | undefined> {
   if (text.length > maxSealedLength) return undefined;
   const decrypter = new Decrypter();
-  try {
-    for (const identity of identities.slice(0, maxIdentities)) decrypter.addIdentity(identity);
-  } catch {
-    throw new Error('A sealing identity is not an age identity (AGE-SECRET-KEY-1…)');
+  let usable = 0;
+  for (const identity of identities) {
+    if (usable === maxIdentities) break;
+    try {
+      decrypter.addIdentity(identity);
+      usable += 1;
+    } catch {
+      // A typing error in one line must not close what the others open; the controller warns of it.
+    }
+  }
+  if (usable === 0 && identities.length > 0) {
+    throw new Error('None of the sealing identities is an age identity (AGE-SECRET-KEY-1…)');
   }
   try {
     const content: unknown = JSON.parse(await decrypter.decrypt(armor.decode(text), 'text'));

@@ -1,15 +1,37 @@
-import { pino } from 'pino';
+import { Writable } from 'node:stream';
+import { type Logger, pino } from 'pino';
 import { expect, test } from 'vitest';
 import { sealingReconcile } from '../../../src/controller/sealing.ts';
+import { generateSealingIdentity, sealingRecipient } from '../../../src/resources/sealed-key.ts';
 import { type MemoryStore, memoryStore } from './memory-store.ts';
+import { secretOf } from './resources.ts';
 
 const key = 'home/model-gateway-sealing';
 const { signal } = new AbortController();
 const silent = pino({ level: 'silent' });
 
-const reconcile = (memory: MemoryStore) => sealingReconcile(memory.store)(key, { signal, log: silent });
+const reconcile = (memory: MemoryStore, log: Logger = silent) =>
+  sealingReconcile(memory.store)(key, { signal, log });
 const published = (memory: MemoryStore) =>
   memory.writes.filter(({ what }) => what === 'publish').map(({ name }) => name);
+
+function heard(): { log: Logger; lines: () => Record<string, unknown>[] } {
+  let text = '';
+  const stream = new Writable({
+    write(chunk, _, done) {
+      text += chunk;
+      done();
+    },
+  });
+  return {
+    log: pino({ level: 'debug', base: null, timestamp: false }, stream),
+    lines: () =>
+      text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line)),
+  };
+}
 
 test('the recipient is published again every ten minutes: nobody tells when its ConfigMap is deleted', async () => {
   const memory = memoryStore();
@@ -18,4 +40,25 @@ test('the recipient is published again every ten minutes: nobody tells when its 
   const [first, second] = published(memory);
   expect(first).toMatch(/^age1/);
   expect(second).toBe(first);
+});
+
+test('a line that is no identity is passed over, and a warning does not repeat it', async () => {
+  const [older, newer] = [await generateSealingIdentity(), await generateSealingIdentity()];
+  const typo = `${newer.slice(0, -1)}${newer.endsWith('Q') ? 'P' : 'Q'}`;
+  const memory = memoryStore();
+  memory.putSecret(secretOf('model-gateway-sealing', { identities: `${older}\n${typo}\n` }));
+  const { log, lines } = heard();
+  await reconcile(memory, log);
+  expect(published(memory)).toEqual([await sealingRecipient(older)]);
+  expect(lines()).toMatchObject([{ level: 40, unusable: 1 }]);
+  expect(JSON.stringify(lines())).not.toMatch(/AGE-SECRET-KEY-1\w/);
+});
+
+test('with no line that is an identity nothing is published, and the error does not repeat one', async () => {
+  const memory = memoryStore();
+  memory.putSecret(secretOf('model-gateway-sealing', { identities: 'AGE-SECRET-KEY-1PLANTED\n' }));
+  const failed = reconcile(memory);
+  await expect(failed).rejects.toThrow('holds no age identity that can be used');
+  await expect(failed).rejects.not.toThrow('PLANTED');
+  expect(memory.writes).toEqual([]);
 });

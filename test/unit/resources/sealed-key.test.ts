@@ -35,6 +35,21 @@ test('what is sealed opens for its node, by any of several identities', async ()
   expect(await openSealedKey({ ...node, text, identities: [other, identity] })).toEqual({ apiKey });
 });
 
+test('a line that is no identity keeps none of the others from opening', async () => {
+  const typo = `${identity.slice(0, -1)}${identity.endsWith('Q') ? 'P' : 'Q'}`;
+  for (const identities of [
+    [typo, identity],
+    [identity, typo],
+    [...Array<string>(200).fill(typo), identity],
+  ]) {
+    expect(await openSealedKey({ ...node, text, identities })).toEqual({ apiKey });
+  }
+  const stranger = await generateSealingIdentity();
+  expect(await openSealedKey({ ...node, text, identities: [typo, stranger] })).toEqual({
+    refused: 'unreadable',
+  });
+});
+
 test('another path at the same origin is the same place', async () => {
   const opened = await openSealedKey({
     ...node,
@@ -65,7 +80,7 @@ test('what cannot be opened is unreadable', async () => {
   expect(await opens(text, [stranger])).toEqual(unreadable);
   expect(await opens(text, [])).toEqual(unreadable);
   expect(await opens('', [identity])).toEqual(unreadable);
-  expect(await opens(text.replace(/[A-Za-z](?=.{5}\n-----END)/, '!'), [identity])).toEqual(unreadable);
+  expect(await opens(text.replace(/.(?=.{5}\n-----END)/, '!'), [identity])).toEqual(unreadable);
   expect(await opens('x'.repeat(maxSealedLength + 1), [identity])).toEqual(unreadable);
   expect(await opens(await sealRaw('not JSON'), [identity])).toEqual(unreadable);
   expect(await opens(await sealRaw(JSON.stringify({ v: 2 })), [identity])).toEqual(unreadable);
@@ -88,7 +103,7 @@ test('bad input is refused without repeating it', async () => {
   await expect(seal({ recipient: 'age1nonsense' })).rejects.toThrow('not an age recipient');
   await expect(sealingRecipient(apiKey)).rejects.toThrow(/^The sealing identity is not an age identity/);
   await expect(openSealedKey({ ...node, text, identities: [apiKey] })).rejects.toThrow(
-    /^A sealing identity is not/,
+    /^None of the sealing identities is an age identity/,
   );
 });
 
