@@ -12,6 +12,8 @@ export const limits = {
   toolArguments: 16 * 1024 * 1024,
   /** Characters of text that a stream may hold back until an open tool call is complete. */
   heldText: 4 * 1024 * 1024,
+  /** Characters of one streamed answer that its last event has to repeat; an item counts 1,000, a log probability 500. */
+  answerWeight: 64 * 1024 * 1024,
   /** Levels of nesting in what is passed on unread: schemas, tool inputs, tool arguments. */
   nesting: 200,
   /** Messages or input items of one request. */

@@ -1,4 +1,5 @@
 import type { ToolArguments } from './chat-event.ts';
+import { GrowingText } from './growing-text.ts';
 import type { Progress } from './json-progress.ts';
 import {
   type CallIdentity,
@@ -17,7 +18,7 @@ import type { Emit, ItemPlace } from './responses-open-item.ts';
 export class OpenCall {
   readonly #call: CallIdentity & ItemPlace;
   readonly #emit: Emit;
-  #text = '';
+  readonly #text = new GrowingText();
   #progress: Progress = 'empty';
   #final: ResponsesItem | undefined;
 
@@ -35,7 +36,7 @@ export class OpenCall {
 
   add({ text, progress }: ToolArguments): void {
     this.#progress = progress;
-    this.#text += text;
+    this.#text.add(text);
     if (!this.#isCustom() && text !== '') this.#delta(text);
   }
 
@@ -47,13 +48,16 @@ export class OpenCall {
   }
 
   snapshot(): ResponsesItem {
-    return this.#final ?? callItem(this.#call, 'incomplete', this.#isCustom() ? this.#whole() : this.#text);
+    return (
+      this.#final ?? callItem(this.#call, 'incomplete', this.#isCustom() ? this.#whole() : this.#text.read())
+    );
   }
 
   #closeFunction(): void {
     const whole = this.#whole();
     // Clients that add up the deltas must come to the same text.
-    if (whole.length > this.#text.length) this.#delta(whole.slice(this.#text.length));
+    const text = this.#text.read();
+    if (whole.length > text.length) this.#delta(whole.slice(text.length));
     this.#emit({
       type: 'response.function_call_arguments.done',
       ...this.#at(),
@@ -70,7 +74,7 @@ export class OpenCall {
   }
 
   #whole(): string {
-    return this.#isCustom() ? customInput(this.#text) : wholeArguments(this.#text);
+    return this.#isCustom() ? customInput(this.#text.read()) : wholeArguments(this.#text.read());
   }
 
   #delta(delta: string): void {

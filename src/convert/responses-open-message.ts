@@ -1,3 +1,4 @@
+import { GrowingText } from './growing-text.ts';
 import {
   type ItemStatus,
   type MessagePart,
@@ -13,7 +14,7 @@ import type { UrlCitation } from './url-citations.ts';
 /** The part that is being written. */
 interface OpenPart {
   readonly type: MessagePart['type'];
-  text: string;
+  readonly text: GrowingText;
   readonly annotations: object[];
   readonly logprobs: object[];
 }
@@ -43,14 +44,14 @@ export class OpenMessage {
   say(text: string, entries: readonly unknown[]): void {
     const part = this.#open('output_text');
     const logprobs = entries.length === 0 ? [] : outputLogprobs(entries);
-    part.text += text;
+    part.text.add(text);
     for (const entry of logprobs) part.logprobs.push(entry);
     this.#emit({ type: 'response.output_text.delta', ...this.#at(), delta: text, logprobs });
   }
 
   refuse(text: string): void {
     const part = this.#open('refusal');
-    part.text += text;
+    part.text.add(text);
     this.#emit({ type: 'response.refusal.delta', ...this.#at(), delta: text });
   }
 
@@ -82,7 +83,7 @@ export class OpenMessage {
   #open(type: MessagePart['type']): OpenPart {
     if (this.#part?.type === type) return this.#part;
     this.#closePart();
-    const part: OpenPart = { type, text: '', annotations: [], logprobs: [] };
+    const part: OpenPart = { type, text: new GrowingText(), annotations: [], logprobs: [] };
     this.#part = part;
     this.#emit({ type: 'response.content_part.added', ...this.#at(), part: finished(part) });
     return part;
@@ -106,5 +107,7 @@ export class OpenMessage {
 }
 
 function finished({ type, text, annotations, logprobs }: OpenPart): MessagePart {
-  return type === 'refusal' ? { type, refusal: text } : outputTextPart(text, annotations, logprobs);
+  return type === 'refusal'
+    ? { type, refusal: text.read() }
+    : outputTextPart(text.read(), annotations, logprobs);
 }

@@ -1,3 +1,4 @@
+import { GrowingText } from './growing-text.ts';
 import { type ItemStatus, type ResponsesItem, reasoningItem } from './responses-items.ts';
 import type { Emit, ItemPlace } from './responses-open-item.ts';
 
@@ -8,7 +9,7 @@ export class OpenReasoning {
   readonly #place: ItemPlace;
   readonly #summarized: boolean;
   readonly #emit: Emit;
-  #text = '';
+  readonly #text = new GrowingText();
   #final: ResponsesItem | undefined;
 
   constructor(place: ItemPlace, summarized: boolean, emit: Emit) {
@@ -21,12 +22,12 @@ export class OpenReasoning {
   }
 
   add(text: string): void {
-    this.#text += text;
+    this.#text.add(text);
     this.#emit({ type: this.#type('text.delta'), ...this.#at(), delta: text });
   }
 
   close(status: ItemStatus): void {
-    const text = this.#text;
+    const text = this.#text.read();
     const at = this.#at();
     this.#emit({ type: this.#type('text.done'), ...at, text });
     this.#emit({ type: this.#type('part.done'), ...at, part: this.#part(text) });
@@ -36,7 +37,7 @@ export class OpenReasoning {
   }
 
   snapshot(): ResponsesItem {
-    return this.#final ?? reasoningItem(this.#place.id, 'incomplete', this.#text, this.#summarized);
+    return this.#final ?? reasoningItem(this.#place.id, 'incomplete', this.#text.read(), this.#summarized);
   }
 
   #type(step: 'part.added' | 'part.done' | 'text.delta' | 'text.done'): string {

@@ -1,4 +1,5 @@
 import type { ChatEvent, ToolArguments, ToolStart } from './chat-event.ts';
+import { limits } from './limits.ts';
 import { callPrefix, type ItemStatus, type ResponsesItem } from './responses-items.ts';
 import { OpenCall } from './responses-open-call.ts';
 import type { ItemPlace, ResponsesEvent } from './responses-open-item.ts';
@@ -6,7 +7,12 @@ import { OpenMessage } from './responses-open-message.ts';
 import { OpenReasoning } from './responses-open-reasoning.ts';
 import type { ResponsesState } from './responses-state.ts';
 import { ToolIds } from './tool-ids.ts';
+import { UpstreamFault } from './upstream-fault.ts';
 import type { UrlCitation } from './url-citations.ts';
+
+/** What an item and a log probability weigh, text apart: `limits.answerWeight` counts characters. */
+const itemWeight = 1_000;
+const logprobWeight = 500;
 
 type OpenItem = OpenMessage | OpenReasoning | OpenCall;
 
@@ -23,6 +29,7 @@ export class ResponsesOutput {
   readonly #open = new Set<OpenItem>();
   readonly #calls = new Map<number, OpenCall>();
   #citations: UrlCitation[] = [];
+  #weight = 0;
   #hasText = false;
   /** What the node said and a response cannot. */
   readonly lost = new Set<string>();
@@ -33,7 +40,9 @@ export class ResponsesOutput {
     this.#ids = new ToolIds(state.newId, 'call_');
   }
 
+  /** Throws an `oversize` fault beyond the bound. */
   take(event: Exclude<ChatEvent, { type: 'end' } | { type: 'fault' }>): void {
+    if ('text' in event) this.#weigh(event.text.length);
     if (event.type === 'text') this.#text(event.text, event.logprobs);
     else if (event.type === 'reasoning') this.#reasoning().add(event.text);
     else if (event.type === 'refusal') this.#message().refuse(event.text);
@@ -58,7 +67,9 @@ export class ResponsesOutput {
 
   #text(text: string, logprobs: readonly unknown[]): void {
     const message = this.#message();
-    message.say(text, this.#state.logprobs ? logprobs : []);
+    const told = this.#state.logprobs ? logprobs : [];
+    if (told.length > 0) this.#weigh(told.length * logprobWeight);
+    message.say(text, told);
     this.#hasText = true;
     for (const citation of this.#citations) message.cite(citation);
     this.#citations = [];
@@ -66,6 +77,7 @@ export class ResponsesOutput {
 
   /** Sources may be named before the text, never after it is closed. */
   #cite(citation: UrlCitation): void {
+    this.#weigh(itemWeight);
     const last = this.#items.at(-1);
     if (last instanceof OpenMessage && last.speaks) last.cite(citation);
     else if (this.#hasText) this.lost.add('annotations');
@@ -106,7 +118,15 @@ export class ResponsesOutput {
     return { id: this.#state.newId(prefix), index: this.#items.length };
   }
 
+  /** The last event repeats all of this: a node that never ends must not fill the memory. */
+  #weigh(weight: number): void {
+    this.#weight += weight;
+    if (this.#weight > limits.answerWeight)
+      throw new UpstreamFault('oversize', 'The model server sent an answer that is too large.');
+  }
+
   #add(item: OpenItem): void {
+    this.#weigh(itemWeight);
     this.#items.push(item);
     this.#open.add(item);
   }

@@ -13,7 +13,7 @@ import type { ResponsesEvent } from './responses-open-item.ts';
 import { ResponsesOutput } from './responses-output.ts';
 import type { ResponsesState } from './responses-state.ts';
 import { commentEvent, doneEvent, namedEvent } from './sse-writer.ts';
-import type { UpstreamFault } from './upstream-fault.ts';
+import { UpstreamFault } from './upstream-fault.ts';
 
 /** What the caller has seen of an opened stream: the response's identity, and how many events were numbered. */
 export interface ResponsesOpened extends ResponseIdentity {
@@ -94,12 +94,19 @@ class ResponsesStream implements ConvertedStream<ResponsesOpened> {
   }
 
   #convert(events: readonly ChatEvent[]): string[] {
-    for (const event of events) {
-      if (event.type === 'fault') this.fault = event.fault;
-      else if (event.type === 'end') this.#finish(event);
-      else this.#output.take(event);
+    try {
+      for (const event of events) this.#take(event);
+    } catch (error) {
+      if (!(error instanceof UpstreamFault)) throw error;
+      this.fault = error;
     }
     return this.#given();
+  }
+
+  #take(event: ChatEvent): void {
+    if (event.type === 'fault') this.fault = event.fault;
+    else if (event.type === 'end') this.#finish(event);
+    else this.#output.take(event);
   }
 
   #finish({ finish, usage, serviceTier }: StreamEnd): void {

@@ -233,7 +233,7 @@ describe('streams', () => {
     });
   });
 
-  it('6.52 a stream instead of JSON is collected', () => {
+  it('6.52 6.53 a stream instead of JSON, whatever it is called, is collected', () => {
     const { state } = convert({ model: 'm', input: 'hi' });
     const { body } = convertResponsesReply(readChatBody(chatSse([delta({ content: 'a' }), stop])), state);
     expect(body).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ResponsesOutput } from '../../../src/convert/responses-output.ts';
 import { createResponsesStream } from '../../../src/convert/responses-stream.ts';
 import { UpstreamFault } from '../../../src/convert/upstream-fault.ts';
 import { readResponsesStream } from '../../wire/grammar/responses.ts';
@@ -439,6 +440,17 @@ describe('chunking', () => {
     const { problems, types } = readResponsesStream(streamOf(Buffer.from(body), {}, 5));
     expect(problems).toEqual([]);
     expect(types.at(-1)).toBe('response.completed');
+  });
+});
+
+describe('bounds', () => {
+  it('a node that never ends is cut off before it fills the memory', () => {
+    const { state } = convert({ model: 'm', input: 'hi', stream: true });
+    const output = new ResponsesOutput(state, () => {});
+    const text = 'x'.repeat(4 * 1024 * 1024);
+    const piece = { type: 'text', text, logprobs: [] } as const;
+    for (let count = 0; count < 15; count++) output.take(piece);
+    expect(() => output.take({ type: 'reasoning', text })).toThrow('too large');
   });
 });
 
