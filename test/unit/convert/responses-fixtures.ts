@@ -1,5 +1,4 @@
 import { readChatReply } from '../../../src/convert/chat-reply.ts';
-import { ChatStream } from '../../../src/convert/chat-stream.ts';
 import type { ConversionOptions } from '../../../src/convert/conversion.ts';
 import { ConversionError } from '../../../src/convert/conversion-error.ts';
 import { type Dialect, type DialectWish, resolveDialect } from '../../../src/convert/dialect.ts';
@@ -80,10 +79,4 @@ export function streamOf(
   out.push(...stream.end(cut));
   if (stream.fault !== undefined) out.push(...stream.fail(stream.fault));
   return out.join('');
-}
-
-/** What the node's bytes say, for comparisons. */
-export function readChat(bytes: Uint8Array) {
-  const stream = new ChatStream();
-  return [...stream.push(bytes), ...stream.end()];
 }
