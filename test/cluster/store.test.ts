@@ -29,9 +29,18 @@ beforeAll(async () => {
   resources = resourcesOf(cluster);
   namespace = await cluster.newNamespace('store');
   client = connectKube({ kubeconfig: cluster.address.kubeconfig, userAgent: 'test/1' });
-  const log = createLog({ level: 'error', format: 'json', role: 'test' });
-  store = openKubernetesStore({
-    client,
+  store = openStore(client);
+  store.subscribe((change) => changes.push(change));
+  await store.whenSynced(signal);
+});
+afterAll(() => {
+  stop.abort();
+  client.close();
+});
+
+function openStore(through: KubeClient): Store {
+  return openKubernetesStore({
+    client: through,
     namespaces: [namespace],
     homeNamespace: namespace,
     events: createEventRecorder({
@@ -40,18 +49,28 @@ beforeAll(async () => {
       reportingInstance: 'test',
       signal,
     }),
-    log,
+    log: createLog({ level: 'error', format: 'json', role: 'test' }),
     metrics: createStoreMetrics(createRegistry('test', 'test')),
     now: Date.now,
     signal,
   });
-  store.subscribe((change) => changes.push(change));
-  await store.whenSynced(signal);
-});
-afterAll(() => {
-  stop.abort();
-  client.close();
-});
+}
+
+/** The same client, but all that a watch tells comes later. */
+function lagging(lagMs: number): KubeClient {
+  return {
+    ...client,
+    async stream(request) {
+      const chunks = await client.stream(request);
+      return (async function* () {
+        for await (const chunk of chunks) {
+          await new Promise((resolve) => setTimeout(resolve, lagMs));
+          yield chunk;
+        }
+      })();
+    },
+  };
+}
 
 const metadata = (name: string) => ({
   name,
@@ -77,20 +96,58 @@ const secretOf = (name: string, entries: Record<string, string>): Secret => ({
 const refused = (reason: string) => expect.objectContaining({ name: 'StoreError', reason });
 
 test('a key is there before its creation settles, gone before its deletion does, and late events change neither', async () => {
-  for (let round = 0; round < 20; round += 1) {
+  const lagMs = 60;
+  const late = openStore(lagging(lagMs));
+  await late.whenSynced(signal);
+  for (let round = 0; round < 5; round += 1) {
     const text = generateKeyText('api', randomBytes);
     const hash = hashKeyText(text);
-    const created = await store.createKey(keyOf(`quick-${round}`, text), signal);
+    const created = await late.createKey(keyOf(`quick-${round}`, text), signal);
     expect(created.metadata.uid).toBeDefined();
-    expect(store.key(hash)?.resource.metadata.name).toBe(`quick-${round}`);
-    await store.deleteKey(created, signal);
-    expect(store.key(hash)).toBeUndefined();
-    // The watch tells of its creation only now.
-    for (let turn = 0; turn < 5; turn += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 4));
-      expect(store.key(hash), `round ${round}`).toBeUndefined();
+    expect(late.key(hash)?.resource.metadata.name).toBe(`quick-${round}`);
+    await late.deleteKey(created, signal);
+    expect(late.key(hash)).toBeUndefined();
+    // Its watch tells of its creation only now.
+    const seen = new Set<unknown>();
+    const until = performance.now() + 4 * lagMs;
+    while (performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      seen.add(late.key(hash));
     }
+    expect([...seen], `round ${round}`).toEqual([undefined]);
   }
+});
+
+test('what people set on a node bites without a controller', async () => {
+  await resources.create('UpstreamNode', namespace, 'wished', {
+    baseURL: 'http://127.0.0.1:9/v1',
+    manualModels: ['by-hand'],
+    sync: { discovery: 'Always' },
+  });
+  await eventually('it came', () => store.served('by-hand') !== undefined);
+  const models = [{ name: 'found', enabled: true, source: 'Discovered' }] as const;
+  const node = () => store.get('UpstreamNode', namespace, 'wished') ?? expect.unreachable();
+  await store.writeStatus('UpstreamNode', node(), { observedGeneration: 1, models: [...models] }, signal);
+  const enabled = (name: string) => store.served(name)?.candidates.map((candidate) => candidate.enabled);
+  expect([enabled('found'), enabled('by-hand')]).toEqual([[true], [true]]);
+  const wish = (spec: Record<string, unknown>) =>
+    resources.patch('UpstreamNode', namespace, 'wished', { spec });
+  await wish({
+    models: [
+      { name: 'found', enabled: false, aliases: ['other-name'] },
+      { name: 'by-hand', enabled: false },
+    ],
+  });
+  await eventually(
+    'both are off',
+    () => `${enabled('found')} ${enabled('by-hand')}` === 'false false',
+    1_000,
+  );
+  expect(enabled('other-name')).toEqual([false]);
+  await wish({ manualModels: null });
+  await eventually('one is gone', () => store.served('by-hand') === undefined, 1_000);
+  await wish({ sync: { discovery: 'Never' } });
+  await eventually('so is the other', () => store.served('found') === undefined, 1_000);
 });
 
 test('writes that cannot be done say why', async () => {
