@@ -10,7 +10,7 @@ type Cause = (gathered: Gathered) => string | undefined;
 
 /** Whether the connection differs from the one that the last sync or plan knew. */
 function isReconnected({ node, credentials, credentialVersion, connectionKey, memory }: Gathered): boolean {
-  if (memory.connectionKey !== undefined && memory.connectionKey !== connectionKey) return true;
+  if (memory.connectionKey !== undefined) return memory.connectionKey !== connectionKey;
   const synced = node.status?.syncedWith;
   if (synced === undefined) return false;
   if (synced.baseURL !== node.spec.baseURL) return true;
@@ -68,16 +68,20 @@ const localSyncCauses: readonly Cause[] = [
   ({ node }) => (node.status?.lastSyncError === undefined ? undefined : 'an earlier sync failed'),
 ];
 
-/** Why to check the node's health now. */
+/** Why to check the node's health now because somebody changed something. */
+const wishedCheckCauses: readonly Cause[] = [
+  (gathered) =>
+    gathered.node.spec.healthCheck.mode === 'Models' && connectionChanged(gathered)
+      ? 'its connection changed'
+      : undefined,
+];
+
+/** Why to check it without anybody waiting. */
 const checkCauses: readonly Cause[] = [
   (gathered) => {
     const due = nextCheck(gathered);
     return due !== undefined && due <= gathered.nowMs ? 'its schedule says so' : undefined;
   },
-  (gathered) =>
-    gathered.node.spec.healthCheck.mode === 'Models' && connectionChanged(gathered)
-      ? 'its connection changed'
-      : undefined,
 ];
 
 /** How a sync is done that does not contact the node: `Manual` is one, `Postponed` leaves the contact to its schedule. */
@@ -110,6 +114,8 @@ export function dueContact(gathered: Gathered): DueContact | undefined {
     const cause = first(syncCauses, gathered);
     if (cause !== undefined) return { kind: 'sync', cause, urgency: 'Background' };
   }
+  const wished = first(wishedCheckCauses, gathered);
+  if (wished !== undefined) return { kind: 'check', cause: wished, urgency: 'Urgent' };
   const cause = first(checkCauses, gathered);
   return cause === undefined ? undefined : { kind: 'check', cause, urgency: 'Background' };
 }

@@ -13,7 +13,11 @@ export interface Gathered {
   readonly id: string;
   readonly node: UpstreamNode;
   readonly credentials: Credentials;
-  /** A text that differs whenever what decides about reaching the node differs. Holds no credential. */
+  /**
+   * A digest that differs whenever what decides about reaching the node differs, the credential itself included: the
+   * version of a Secret changes with its labels, too. For this process's memory alone, because from a digest one can
+   * guess a weak credential.
+   */
   readonly connectionKey: string;
   /** Stands for the credential in `status.syncedWith`: versions of the Secrets, or of the sealed text. */
   readonly credentialVersion: string;
@@ -33,7 +37,7 @@ export function gather(
 ): Gathered {
   const { id, resource: node, credentials } = entry;
   const credentialVersion = credentialVersionOf(node, credentials);
-  const connectionKey = connectionKeyOf(node, credentials, credentialVersion);
+  const connectionKey = connectionKeyOf(node, credentials);
   return {
     id,
     node,
@@ -47,7 +51,11 @@ export function gather(
   };
 }
 
-function connectionKeyOf({ metadata, spec }: UpstreamNode, { state }: Credentials, version: string): string {
+function connectionKeyOf({ metadata, spec }: UpstreamNode, credentials: Credentials): string {
+  const found =
+    credentials.state === 'Resolved'
+      ? [credentials.connection.credential ?? null, credentials.connection.headers]
+      : [];
   return digest(
     JSON.stringify([
       metadata.uid,
@@ -55,8 +63,8 @@ function connectionKeyOf({ metadata, spec }: UpstreamNode, { state }: Credential
       spec.authentication,
       spec.headers ?? [],
       spec.tls ?? {},
-      state,
-      version,
+      credentials.state,
+      found,
     ]),
   );
 }

@@ -76,11 +76,12 @@ function modelsOf({ node }: Gathered, { sync }: Finding): MergedModels {
 }
 
 function remember(gathered: Gathered, { health, sync, changed }: Finding): NodeMemory {
-  const { contact, memory, connectionKey } = gathered;
+  const { contact, credentials, memory, connectionKey } = gathered;
   const isNew = memory.connectionKey !== undefined && memory.connectionKey !== connectionKey;
   const base: NodeMemory = {
     ...memory,
-    connectionKey,
+    // A credential that is looked up for the first time is no change of one.
+    connectionKey: credentials.state === 'Pending' ? memory.connectionKey : connectionKey,
     connectionChanged: changed,
     discovery: discoveryKnown(gathered, sync),
     ...(isNew ? { unreachable: 0, failedSyncs: 0, notBeforeMs: 0 } : {}),

@@ -27,6 +27,7 @@ export class NodeLife {
   node: UpstreamNode;
   nowMs = birth;
   version = '1';
+  credential = 'sk-1';
   credentials: 'Resolved' | 'Refused' | 'Pending' = 'Resolved';
   writes = 0;
   last: NodePlan | undefined;
@@ -144,6 +145,7 @@ export class NodeLife {
           connection: {
             baseURL: this.node.spec.baseURL,
             authentication: 'Bearer',
+            credential: this.credential,
             headers: [],
             timeouts: this.node.spec.timeouts,
           },

@@ -113,6 +113,11 @@ test('a restart contacts nobody and writes nothing; annotation, address and cred
   expect(server.requestsTo('/models')[2]?.headers['authorization']).toBe('Bearer sk-2');
   await until(() => status()?.phase === 'ready', 'ready again');
 
+  const written = statusWrites(memory, 'n');
+  memory.putSecret(secretOf('cred', { apiKey: 'sk-2', other: 'x' }, { labels: { a: 'b' } }));
+  await settle();
+  expect([server.requestsTo('/models').length, statusWrites(memory, 'n')]).toEqual([3, written]);
+
   memory.apply(nodeOf('n', { ...spec, baseURL: other.url }, { annotations }));
   await until(() => status()?.syncedWith?.baseURL === other.url, 'a sync with the new address');
   expect(status()?.models?.map(({ name, missedSyncs }) => [name, missedSyncs])).toEqual([

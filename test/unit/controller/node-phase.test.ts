@@ -210,6 +210,53 @@ test.each([
   expect(life.plan().contact).toBeUndefined();
 });
 
+test('an edit of a Secret that leaves the credential as it is changes nothing, not even of an offline node', () => {
+  const life = new NodeLife({ healthCheck: { failureThreshold: 1 } });
+  life.plan();
+  life.answer(good);
+  life.answer(refused);
+  const due = life.last?.nextDueMs;
+  life.version = '2';
+  expect(life.plan()).toMatchObject({ status: undefined, contact: undefined, nextDueMs: due });
+  expect(life.phase).toBe('offline');
+  life.credential = 'sk-2';
+  expect(life.plan().contact).toMatchObject({ kind: 'sync', urgency: 'Urgent' });
+  expect(life.phase).toBe('idle');
+});
+
+test('what decides about a connection is nowhere in a plan as it is', () => {
+  const life = new NodeLife();
+  expect(JSON.stringify(life.plan())).not.toContain('sk-1');
+});
+
+test('a new node whose credential is looked up first is not contacted for its manual list either', () => {
+  const life = new NodeLife({ manualModels: ['m'] });
+  life.credentials = 'Pending';
+  life.plan();
+  life.credentials = 'Resolved';
+  expect(life.plan().contact).toBeUndefined();
+  expect([life.phase, life.models]).toEqual(['idle', ['m']]);
+});
+
+test.each(['Always', 'Never'])(
+  'an offline node with another address is idle and contacted at once (%s)',
+  (discovery) => {
+    const life = new NodeLife({
+      manualModels: ['m'],
+      sync: { discovery },
+      healthCheck: { failureThreshold: 1 },
+    });
+    life.plan();
+    life.answer(refused);
+    expect(life.phase).toBe('offline');
+    const changed = life.edit({ baseURL: 'http://other/v1' });
+    expect(changed.contact).toMatchObject({ urgency: 'Urgent' });
+    expect([life.phase, life.conditions[0]]).toEqual(['idle', 'Ready=Unknown NotChecked']);
+    life.answer(good);
+    expect(life.phase).toBe('ready');
+  },
+);
+
 test('an answer that comes from the connection as it was before says nothing', () => {
   const life = new NodeLife();
   life.plan();

@@ -58,6 +58,7 @@ const steps = fc.oneof(
       do: fc.constant('credentials' as const),
       credentials: fc.constantFrom('Resolved' as const, 'Refused' as const, 'Pending' as const),
       version: fc.constantFrom('1', '2', ''),
+      credential: fc.constantFrom('sk-1', 'sk-2'),
     }),
   },
 );
@@ -90,6 +91,7 @@ function carryOut(life: NodeLife, step: Step): void {
     case 'credentials':
       life.credentials = step.credentials;
       life.version = step.version;
+      life.credential = step.credential;
       life.plan();
       return;
   }
