@@ -125,15 +125,27 @@ function valueAfterKey(bytes: Uint8Array, keyStopAt: number): number {
 }
 
 /**
- * The end of the string whose first character is at `from`. Nearly all of a prompt's bytes pass here, so four are
- * looked at together: that halves the time of a long prompt and keeps it below what JSON.parse takes.
+ * The end of the string whose first character is at `from`. Nearly all of a prompt's bytes pass here, so eight are
+ * looked at together: one by one, a long prompt takes longer than JSON.parse does.
  */
 function stringStop(text: Text, from: number): number {
   const { bytes, view } = text;
   const end = bytes.length;
   let at = from;
   for (;;) {
-    while (at + 4 <= end && isOrdinary(view.getInt32(at, true))) at += 4;
+    while (at + 8 <= end) {
+      const low = marks(view.getInt32(at, true));
+      if (low !== 0) {
+        at += firstMark(low);
+        break;
+      }
+      const high = marks(view.getInt32(at + 4, true));
+      if (high !== 0) {
+        at += 4 + firstMark(high);
+        break;
+      }
+      at += 8;
+    }
     const c = at < end ? (bytes[at] as number) : -1;
     if (c === quote) return at + 1;
     if (c === backslash) at = escapeStop(bytes, at + 1);
@@ -143,12 +155,20 @@ function stringStop(text: Text, from: number): number {
   }
 }
 
-/** Whether none of four bytes is a quote, a backslash or below 0x20: a byte's high bit is set where it is one of them. */
-function isOrdinary(four: number): boolean {
-  const q = four ^ 0x22222222;
+/**
+ * Where four bytes hold a quote, a backslash or a control character: the lowest bit that is set is the high bit of the
+ * first such byte (those above it may be wrong: a borrow reaches them); 0 where there is none.
+ * With bit 1 turned over, "is 0x22 or below 0x20" is "is below 0x21".
+ */
+function marks(four: number): number {
+  const t = four ^ 0x02020202;
   const b = four ^ 0x5c5c5c5c;
-  const found = ((four - 0x20202020) & ~four) | ((q - 0x01010101) & ~q) | ((b - 0x01010101) & ~b);
-  return (found & 0x80808080) === 0;
+  return (((t - 0x21212121) & ~t) | ((b - 0x01010101) & ~b)) & 0x80808080;
+}
+
+/** The index (0 to 3) of the first byte that is marked. */
+function firstMark(found: number): number {
+  return (31 - Math.clz32(found & -found)) >> 3;
 }
 
 function escapeStop(bytes: Uint8Array, at: number): number {
