@@ -44,6 +44,36 @@ test('tells each top-level member with its bytes, repeated ones and escapes as w
   expect(scan('{}')).toEqual([]);
 });
 
+test('sees what matters at every place of a string, whose bytes are looked at eight together', () => {
+  const others = [
+    '!',
+    '#',
+    '[',
+    ']',
+    '\x7f',
+    'é',
+    '\u{1f600}',
+    '\\"',
+    '\\\\',
+    '\\n',
+    '\\u00e9',
+    '\\x',
+    '\x00',
+    '\x02',
+    '\n',
+    '\x1f',
+    '"',
+  ];
+  for (let before = 0; before < 20; before++) {
+    for (const other of others) {
+      for (const after of ['', 'xyz', 'x'.repeat(9)]) {
+        const text = `{"a":"${'x'.repeat(before)}${other}${after}"}`;
+        expect([text, scans(text)]).toEqual([text, parses(text)]);
+      }
+    }
+  }
+});
+
 describe('accepts what JSON.parse accepts, and nothing else', () => {
   const texts = [
     '',
@@ -145,7 +175,20 @@ describe('accepts what JSON.parse accepts, and nothing else', () => {
 test('a long string is looked at byte by byte where it matters', () => {
   for (let at = 0; at < 40; at++) {
     const around = (character: string) => `{"a":"${'x'.repeat(at)}${character}${'é'.repeat(20)}"}`;
-    for (const character of ['\n', '\u001f', '"', '\\', '\\"', '\\n', '\u0080', '\u007f', '!', '[', ']', '#']) {
+    for (const character of [
+      '\n',
+      '\u001f',
+      '"',
+      '\\',
+      '\\"',
+      '\\n',
+      '\u0080',
+      '\u007f',
+      '!',
+      '[',
+      ']',
+      '#',
+    ]) {
       expect([at, character, scans(around(character))]).toEqual([at, character, parses(around(character))]);
     }
   }
