@@ -11,6 +11,8 @@ import { syncAnnotation } from './upstream-node/gather.ts';
 
 export type Queues = { readonly [K in Kind | 'Sealing']: Queue };
 
+const mostPerTurn = 500;
+
 const kinds: readonly Kind[] = ['UpstreamNode', 'APIKey', 'MasterKey'];
 
 /**
@@ -23,6 +25,7 @@ export class Waker {
   readonly #queues: Queues;
   readonly #homeNamespace: string;
   readonly #references = new KeyReferences();
+  #isEnded = false;
 
   constructor(store: ControllerStore, queues: Queues, homeNamespace: string) {
     this.#store = store;
@@ -33,21 +36,35 @@ export class Waker {
   /** Takes in what the store holds, puts all of it in the queues, and follows changes; the answer ends that. */
   start(): () => void {
     const unsubscribe = this.#store.subscribe((change) => this.#wake(change));
-    for (const kind of ['APIKey', 'MasterKey'] as const) {
-      for (const key of this.#store.list(kind)) this.#references.replace(undefined, key);
-    }
     this.wakeAll('Background');
-    return unsubscribe;
+    return () => {
+      this.#isEnded = true;
+      unsubscribe();
+    };
   }
 
-  /** Puts everything in its queue. */
+  /**
+   * Puts everything in its queue, and takes in what it names. What is many is taken in turns of the event loop: 100,000
+   * keys at once would hold up requests for half a second. What changes meanwhile is woken by that change.
+   */
   wakeAll(urgency: Urgency): void {
     this.#wakeSealing(urgency);
-    for (const kind of kinds) {
-      for (const { metadata } of this.#store.list(kind)) {
+    const rest = this.#everything();
+    const turn = (): void => {
+      for (let count = 0; count < mostPerTurn; count += 1) {
+        const next = rest.next();
+        if (next.done === true || this.#isEnded) return;
+        const { kind, metadata } = next.value;
+        if (next.value.kind !== 'UpstreamNode') this.#references.replace(undefined, next.value);
         this.#queues[kind].add(`${metadata.namespace}/${metadata.name}`, urgency);
       }
-    }
+      setImmediate(turn);
+    };
+    turn();
+  }
+
+  *#everything(): Generator<ResourceOf[Kind]> {
+    for (const kind of kinds) yield* this.#store.list(kind);
   }
 
   #wake(change: Change): void {
