@@ -3,8 +3,9 @@ import { mapOf, patterned, resourceName, secretEntryKey } from './fields.ts';
 import { type Rule, withRules } from './rules.ts';
 
 // Headers that decide how the request is framed, where it goes and who sends it are the gateway's own. Expect is among
-// them because undici refuses to send it.
+// them because undici refuses to send it, Accept-Encoding because answers are passed on as they come.
 const forbidden = [
+  'accept-encoding',
   'authorization',
   'connection',
   'expect',
@@ -21,7 +22,8 @@ const forbidden = [
 
 const nameAllowed: Rule<string> = {
   cel: `!(self.lowerAscii() in [${forbidden.map((name) => `'${name}'`).join(', ')}]) && !self.lowerAscii().startsWith('content-')`,
-  message: "must not be Authorization, Host, Content-* or a hop-by-hop header; these are the gateway's own",
+  message:
+    "must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway's own",
   remedy: 'remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
   holds: (self) => !forbidden.includes(self.toLowerCase()) && !self.toLowerCase().startsWith('content-'),
 };
@@ -62,6 +64,22 @@ const headerSchema = withRules(
     },
   ],
 );
+
+/** An own header of the same name would be sent beside the credential, and a server may believe either. */
+export const credentialOnce: Rule<{
+  readonly authentication: 'Bearer' | 'XAPIKey' | 'APIKey';
+  readonly headers?: readonly { readonly name: string }[] | undefined;
+}> = {
+  cel: "self.authentication == 'Bearer' || !has(self.headers) || !self.headers.exists(h, h.name.lowerAscii() == (self.authentication == 'XAPIKey' ? 'x-api-key' : 'api-key'))",
+  message: 'must not repeat the header that authentication gives the credential',
+  remedy: 'put the credential into apiKeySecretRef or encryptedAPIKey, and remove the entry',
+  field: 'headers',
+  holds: ({ authentication, headers = [] }) => {
+    if (authentication === 'Bearer') return true;
+    const own = authentication === 'XAPIKey' ? 'x-api-key' : 'api-key';
+    return !headers.some(({ name }) => name.toLowerCase() === own);
+  },
+};
 
 /** Extra headers of a node. */
 export const headersSchema = withRules(mapOf(headerSchema, 'name', 32), [

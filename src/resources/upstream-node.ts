@@ -18,7 +18,7 @@ import {
   whole,
 } from './fields.ts';
 import { nativeFormats } from './formats.ts';
-import { headersSchema } from './node-headers.ts';
+import { credentialOnce, headersSchema } from './node-headers.ts';
 import { objectMetaSchema } from './object-meta.ts';
 import { withRules } from './rules.ts';
 
@@ -202,6 +202,7 @@ const upstreamNodeSpecSchema = withRules(
       field: 'encryptedAPIKey',
       holds: (self) => self.apiKeySecretRef === undefined || self.encryptedAPIKey === undefined,
     },
+    credentialOnce,
   ],
 );
 

@@ -266,22 +266,34 @@ export const badManifests: readonly BadManifest[] = [
     ours: 'spec.nativeFormats[1]: "Messages" is in the list twice; remove one of the two',
   },
   {
+    file: 'node-header-accept-encoding',
+    server:
+      'spec.headers[0].name: Invalid value: "Accept-Encoding": must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own',
+    ours: 'spec.headers[0].name: "Accept-Encoding" must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
+  },
+  {
+    file: 'node-header-api-key',
+    server:
+      'spec.headers: Invalid value: must not repeat the header that authentication gives the credential',
+    ours: 'spec.headers: must not repeat the header that authentication gives the credential; put the credential into apiKeySecretRef or encryptedAPIKey, and remove the entry',
+  },
+  {
     file: 'node-header-authorization',
     server:
-      'spec.headers[0].name: Invalid value: "Authorization": must not be Authorization, Host, Content-* or a hop-by-hop header; these are the gateway\'s own',
-    ours: 'spec.headers[0].name: "Authorization" must not be Authorization, Host, Content-* or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
+      'spec.headers[0].name: Invalid value: "Authorization": must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own',
+    ours: 'spec.headers[0].name: "Authorization" must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
   },
   {
     file: 'node-header-content',
     server:
-      'spec.headers[0].name: Invalid value: "content-length": must not be Authorization, Host, Content-* or a hop-by-hop header; these are the gateway\'s own',
-    ours: 'spec.headers[0].name: "content-length" must not be Authorization, Host, Content-* or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
+      'spec.headers[0].name: Invalid value: "content-length": must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own',
+    ours: 'spec.headers[0].name: "content-length" must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
   },
   {
     file: 'node-header-hop-by-hop',
     server:
-      'spec.headers[0].name: Invalid value: "Transfer-Encoding": must not be Authorization, Host, Content-* or a hop-by-hop header; these are the gateway\'s own',
-    ours: 'spec.headers[0].name: "Transfer-Encoding" must not be Authorization, Host, Content-* or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
+      'spec.headers[0].name: Invalid value: "Transfer-Encoding": must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own',
+    ours: 'spec.headers[0].name: "Transfer-Encoding" must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
   },
   {
     file: 'node-header-secret-without-key',
@@ -314,6 +326,12 @@ export const badManifests: readonly BadManifest[] = [
     file: 'node-header-without-value',
     server: 'spec.headers[0]: Invalid value: must have exactly one of value and secretRef',
     ours: 'spec.headers[0]: must have exactly one of value and secretRef; keep one of the two',
+  },
+  {
+    file: 'node-header-x-api-key',
+    server:
+      'spec.headers: Invalid value: must not repeat the header that authentication gives the credential',
+    ours: 'spec.headers: must not repeat the header that authentication gives the credential; put the credential into apiKeySecretRef or encryptedAPIKey, and remove the entry',
   },
   {
     file: 'node-manual-model-empty',
