@@ -31,7 +31,12 @@ function column(name: string, type: string, jsonPath: string, description: strin
 }
 
 const keyColumns = [
-  column('Ready', 'string', `${ready}.status`, 'Whether the key is in force'),
+  column(
+    'Ready',
+    'string',
+    `${ready}.status`,
+    'Whether the key is as the spec wants it; a disabled one is, and opens nothing',
+  ),
   column('Enabled', 'boolean', '.spec.enabled', 'Whether the key is enabled'),
   column('Hint', 'string', '.status.hashes[0].hint', 'Which key it is'),
 ];

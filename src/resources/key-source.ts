@@ -169,7 +169,10 @@ export function keyStatus(conditionTypes: string) {
   return z.object({
     observedGeneration: observedGeneration().optional(),
     hashes: mapOf(issuedHashSchema, 'hash', 16)
-      .meta({ description: 'The hashes of the keys in force, the newest first.' })
+      .meta({
+        description:
+          'The hashes of the keys that open something while the object is enabled, the newest first.',
+      })
       .optional(),
     conditions: conditions(conditionTypes).optional(),
   });
