@@ -66,6 +66,12 @@ const hints: ReadonlySet<string> = new Set([
   'access_programs',
 ]);
 
+const parts = {
+  text: { read: new Set(['format', 'verbosity']), hints: new Set<string>() },
+  // Which earlier reasoning the model is shown: none of it is kept here.
+  reasoning: { read: new Set(['effort', 'summary', 'generate_summary']), hints: new Set(['context']) },
+} as const;
+
 /**
  * Converts a body of `POST /v1/responses` (formats: responses request). Throws a ConversionError for what OpenAI's API
  * refuses, for what needs a store or cannot be said in chat-completions, and, with `strict`, for anything that would
@@ -145,4 +151,6 @@ function noteDropped(body: JsonObject, { dropped }: ResponsesContext): void {
   optionalObject(body, 'stream_options', '');
   if ((optionalString(body, 'truncation', '') ?? 'disabled') !== 'disabled') dropped.loss('truncation');
   noteUnread(body, { read, hints }, dropped);
+  for (const field of ['text', 'reasoning'] as const)
+    noteUnread(optionalObject(body, field, '') ?? {}, parts[field], dropped, field);
 }

@@ -14,7 +14,8 @@ import {
   requiredString,
 } from './request-fields.ts';
 import type { ResponsesContext } from './responses-state.ts';
-import type { ToolOrigin } from './tool-names.ts';
+import type { ToolNames, ToolOrigin } from './tool-names.ts';
+import { noteUnread } from './unread-fields.ts';
 
 /** A tool that the node is told of. */
 export interface CarriedTool {
@@ -27,6 +28,11 @@ export interface DeclaredTools {
   readonly carried: readonly CarriedTool[];
   readonly hosted: boolean;
 }
+
+const known = {
+  read: new Set(['type', 'name', 'description', 'parameters', 'strict', 'format', 'tools']),
+  hints: new Set(['defer_loading', 'allowed_callers', 'output_schema', 'cache_control']),
+};
 
 /** Where a tool stands in the request. */
 interface Place {
@@ -55,6 +61,8 @@ export function readTools(body: JsonObject, context: ResponsesContext): Declared
 
 function readNamespace(tool: JsonObject, at: string, context: ResponsesContext): readonly CarriedTool[] {
   const namespace = readName(tool, at);
+  // Chat-completions has no place for it; the members describe themselves.
+  if (optionalString(tool, 'description', at) !== undefined) context.dropped.hint(pathOf(at, 'description'));
   const members = optionalList(tool, 'tools', at, limits.tools);
   if (members === undefined) throw missing(pathOf(at, 'tools'));
   return members.flatMap((item, index) => {
@@ -65,6 +73,7 @@ function readNamespace(tool: JsonObject, at: string, context: ResponsesContext):
 
 function readTool(tool: JsonObject, place: Place, context: ResponsesContext): readonly CarriedTool[] {
   const type = requiredString(tool, 'type', place.at);
+  if (type === 'function' || type === 'custom') noteUnread(tool, known, context.dropped, place.at);
   if (type === 'function') return [readFunction(tool, place, context)];
   if (type === 'custom') return [readCustom(tool, place, context)];
   context.dropped.loss(place.at);
@@ -78,24 +87,23 @@ function readFunction(tool: JsonObject, place: Place, context: ResponsesContext)
   checkNesting(parameters, path, limits.nesting);
   // Responses takes an absent `strict` for true, chat-completions for false: switched on it would refuse most schemas.
   const strict = optionalBoolean(tool, 'strict', place.at) === true;
-  return carry(origin, context, {
+  const rest = {
     ...described(tool, place.at),
     parameters: parameters ?? { type: 'object', properties: {} },
     ...(strict ? { strict } : {}),
-  });
+  };
+  return carry(origin, rest, context.names);
 }
 
 function readCustom(tool: JsonObject, place: Place, context: ResponsesContext): CarriedTool {
   const origin = { ...originOf(tool, place), custom: true };
-  return carry(origin, context, {
-    ...described(tool, place.at),
-    parameters: {
-      type: 'object',
-      properties: { input: { type: 'string', description: inputDescription(tool, place.at, context) } },
-      required: ['input'],
-      additionalProperties: false,
-    },
-  });
+  const parameters = {
+    type: 'object',
+    properties: { input: { type: 'string', description: inputDescription(tool, place.at, context) } },
+    required: ['input'],
+    additionalProperties: false,
+  };
+  return carry(origin, { ...described(tool, place.at), parameters }, context.names);
 }
 
 /** A grammar cannot be enforced; the model is told of it. */
@@ -110,12 +118,8 @@ function inputDescription(tool: JsonObject, at: string, context: ResponsesContex
   return `The input, as plain text that follows this ${syntax.slice(0, 40)} grammar:\n${definition}`;
 }
 
-function carry(
-  origin: ToolOrigin,
-  context: ResponsesContext,
-  rest: Omit<ChatTool['function'], 'name'>,
-): CarriedTool {
-  const name = context.names.chatName(origin);
+function carry(origin: ToolOrigin, rest: Omit<ChatTool['function'], 'name'>, names: ToolNames): CarriedTool {
+  const name = names.chatName(origin);
   return { origin, chat: { type: 'function', function: { name, ...rest } } };
 }
 

@@ -1,5 +1,6 @@
 import type { Dropped } from './dropped.ts';
 import type { JsonObject } from './json.ts';
+import { pathOf } from './request-fields.ts';
 
 /** Whether a caller said something: null, false and empty lists or objects ask for nothing. */
 export function isAsked(value: unknown): boolean {
@@ -15,11 +16,16 @@ export interface KnownFields {
   readonly hints: ReadonlySet<string>;
 }
 
-/** Names what the caller filled and nobody read. Of a field that nobody knows nobody can say that it does not matter. */
-export function noteUnread(body: JsonObject, { read, hints }: KnownFields, dropped: Dropped): void {
-  for (const [field, value] of Object.entries(body)) {
+/** Names what the caller filled and nobody read; `at` is the path of the object that is read. Of a field that nobody knows nobody can say that it does not matter. */
+export function noteUnread(
+  owner: JsonObject,
+  { read, hints }: KnownFields,
+  dropped: Dropped,
+  at: string = '',
+): void {
+  for (const [field, value] of Object.entries(owner)) {
     if (read.has(field) || !isAsked(value)) continue;
-    if (hints.has(field)) dropped.hint(field);
-    else dropped.loss(field);
+    if (hints.has(field)) dropped.hint(pathOf(at, field));
+    else dropped.loss(pathOf(at, field));
   }
 }

@@ -631,6 +631,7 @@ describe('a request of Codex', () => {
     expect(dropped.toSorted()).toEqual([
       'client_metadata',
       'prompt_cache_key',
+      'tools[0].description',
       'tools[1]',
       'tools[2].format',
     ]);

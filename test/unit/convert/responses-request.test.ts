@@ -167,6 +167,12 @@ const carried: readonly Row[] = [
     {},
     ['client_metadata', 'context_management', 'moderation'],
   ],
+  [
+    'unknown fields of text and reasoning',
+    { text: { x: 1 }, reasoning: { mode: 'pro', context: 'auto', y: null } },
+    {},
+    ['text.x', 'reasoning.mode', 'reasoning.context'],
+  ],
   ['unknown fields', { top_k: 3, x: null, y: [], z: false }, {}, ['top_k']],
   ['instructions', { instructions: 'be' }, { messages: [{ role: 'system', content: 'be' }, ...user] }],
   [

@@ -51,6 +51,7 @@ describe('tools of a Responses request', () => {
         'a field of its own is not merged into the schema',
         [{ ...g, defer_loading: true, cache: 1 }],
         { tools: [chatG] },
+        ['tools[0].cache', 'tools[0].defer_loading'],
       ],
     ];
 
