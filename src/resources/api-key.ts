@@ -33,5 +33,4 @@ export const apiKeySchema = z.object({
 
 /** A key for callers of the model APIs. Defaults are filled in. */
 export type ApiKey = z.output<typeof apiKeySchema>;
-export type ApiKeySpec = ApiKey['spec'];
 export type ApiKeyStatus = NonNullable<ApiKey['status']>;

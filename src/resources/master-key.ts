@@ -13,5 +13,3 @@ export const masterKeySchema = z.object({
 
 /** A key that opens `/v1/keys` and nothing else. Defaults are filled in. */
 export type MasterKey = z.output<typeof masterKeySchema>;
-export type MasterKeySpec = MasterKey['spec'];
-export type MasterKeyStatus = NonNullable<MasterKey['status']>;

@@ -10,7 +10,7 @@ const ownerReferenceSchema = z.object({
   blockOwnerDeletion: z.boolean().optional(),
 });
 
-/** What we keep of an object's metadata. The rest (`managedFields` above all, often half of an object) is dropped. */
+/** What we keep of an object's metadata; times are RFC 3339. The rest (`managedFields` above all, often half of an object) is dropped. */
 export const objectMetaSchema = z.object({
   name: resourceName(),
   /** A manifest without one means `default`, as kubectl reads it. */
@@ -32,9 +32,6 @@ export const objectMetaSchema = z.object({
   annotations: z.record(z.string(), z.string()).optional(),
   ownerReferences: z.array(ownerReferenceSchema).max(1_000).optional(),
 });
-
-/** An object's metadata. Times are RFC 3339. */
-export type ObjectMeta = z.output<typeof objectMetaSchema>;
 
 /** Members of `metadata` that a manifest may carry and that we have no use for. */
 export const ignoredMetaFields: readonly string[] = [
