@@ -1,5 +1,5 @@
 // Runs a task of this project on the Node.js that the project pins, whatever Node.js (20 or newer) started npm:
-//   node scripts/launch.mjs start|test|check|generate|test:unit|bench [arguments]
+//   node scripts/launch.mjs start|test|check|generate|test:unit|test:agents|bench [arguments]
 // Installs the dependencies from the lock file first when they are missing or stale. Plain JavaScript without
 // dependencies, because it runs before any exist.
 import { spawn, spawnSync } from 'node:child_process';
@@ -20,6 +20,7 @@ const tasks = {
   'test:unit': ['scripts/test.ts', 'unit'],
   check: ['scripts/check.ts'],
   generate: ['scripts/generate.ts'],
+  'test:agents': ['test/agents/main.ts'],
   bench: ['test/bench/main.ts'],
 };
 
