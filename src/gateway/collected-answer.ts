@@ -2,8 +2,10 @@ import { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { UpstreamError } from '../upstream/error.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
 import type { UpstreamHandler } from '../upstream/send.ts';
+import type { BufferBudget } from './buffer-budget.ts';
 import { answerFault, connectionFault, statusFault } from './converted-failure.ts';
 import { ErrorBody } from './error-body.ts';
+import { GatewayError } from './errors.ts';
 import type { Failure } from './failure.ts';
 import type { Limits } from './limits.ts';
 
@@ -16,6 +18,7 @@ export interface CollectedListener {
 /** Collects one answer as a whole, because it can only be converted as a whole. */
 export class CollectedAnswer implements UpstreamHandler {
   readonly #limits: Pick<Limits, 'convertedBytes' | 'errorBodyBytes'>;
+  readonly #budget: BufferBudget;
   readonly #listener: CollectedListener;
   readonly #exchange: { abort(): void };
   #headers: UpstreamHeaders | undefined;
@@ -26,10 +29,11 @@ export class CollectedAnswer implements UpstreamHandler {
 
   constructor(
     start: (handler: UpstreamHandler) => { abort(): void },
-    limits: Pick<Limits, 'convertedBytes' | 'errorBodyBytes'>,
+    { limits, budget }: { limits: Pick<Limits, 'convertedBytes' | 'errorBodyBytes'>; budget: BufferBudget },
     listener: CollectedListener,
   ) {
     this.#limits = limits;
+    this.#budget = budget;
     this.#listener = listener;
     this.#exchange = start(this);
   }
@@ -38,7 +42,7 @@ export class CollectedAnswer implements UpstreamHandler {
     this.#over = true;
     this.#exchange.abort();
     this.#errorBody?.end(false);
-    this.#pieces = [];
+    this.#forget();
   }
 
   onResponse(status: number, headers: UpstreamHeaders) {
@@ -58,10 +62,14 @@ export class CollectedAnswer implements UpstreamHandler {
       return;
     }
     if (this.#over) return;
-    this.#size += piece.length;
-    if (this.#size > this.#limits.convertedBytes) {
+    if (this.#size + piece.length > this.#limits.convertedBytes) {
       return this.#fault(new UpstreamFault('oversize', 'The model server sent an answer that is too large.'));
     }
+    if (!this.#budget.take(piece.length)) {
+      this.#exchange.abort();
+      return this.#fail({ kind: 'none', error: busy(), cause: undefined });
+    }
+    this.#size += piece.length;
     this.#pieces.push(piece);
   }
 
@@ -70,7 +78,7 @@ export class CollectedAnswer implements UpstreamHandler {
     if (this.#over || this.#headers === undefined) return;
     this.#over = true;
     const body = Buffer.concat(this.#pieces, this.#size);
-    this.#pieces = [];
+    this.#forget();
     this.#listener.answered(body, this.#headers);
   }
 
@@ -87,9 +95,19 @@ export class CollectedAnswer implements UpstreamHandler {
   #fail(failure: Failure) {
     if (this.#over) return;
     this.#over = true;
-    this.#pieces = [];
+    this.#forget();
     this.#listener.failed(failure);
   }
+
+  #forget() {
+    this.#budget.give(this.#size);
+    this.#size = 0;
+    this.#pieces = [];
+  }
+}
+
+function busy(): GatewayError {
+  return new GatewayError('gateway_busy', 'Too many large answers at once; try again shortly.');
 }
 
 /** A body in an encoding that was not asked for. */

@@ -4,6 +4,7 @@ import { type Dialect, effortScale, resolveDialect } from '../convert/dialect.ts
 import { randomId } from '../convert/ids.ts';
 import type { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { Candidate } from '../store/store.ts';
+import type { BufferBudget } from './buffer-budget.ts';
 import { dialectOf } from './candidate-dialect.ts';
 import { type Converted, type ConvertedFormat, convertedFormats } from './converted-formats.ts';
 import { GatewayError } from './errors.ts';
@@ -20,6 +21,9 @@ const permissive: Dialect = resolveDialect({
   },
 });
 
+/** What a body that is converted takes besides its own bytes: it parsed, and what is sent. */
+const copies = 2;
+
 /**
  * The conversions of one request. Each node's is made from the caller's own body, which is parsed once, and only when
  * some node needs it. Made for requests that are converted; passed-through ones have none.
@@ -34,15 +38,23 @@ export class Conversion {
   name = '';
   readonly #strict: boolean;
   readonly #now: () => number;
+  readonly #budget: BufferBudget;
+  #held: number;
   #bytes: Buffer | undefined;
   #body: unknown;
   #current: Converted | undefined;
 
+  /** `budget` bounds what is held; without room for this request GatewayError is thrown. */
   constructor(
     format: ConvertedFormat,
     bytes: Buffer,
-    options: { readonly strict: boolean; readonly now: () => number },
+    options: { readonly strict: boolean; readonly now: () => number; readonly budget: BufferBudget },
   ) {
+    this.#budget = options.budget;
+    this.#held = bytes.length * copies;
+    if (!this.#budget.take(this.#held)) {
+      throw new GatewayError('gateway_busy', 'Too many large requests at once; try again shortly.');
+    }
     this.format = format;
     this.#bytes = bytes;
     this.#strict = options.strict;
@@ -107,8 +119,10 @@ export class Conversion {
     return this.#current?.stream(0, this.opened).fail(fault).join('') ?? '';
   }
 
-  /** Lets the body go: a stream may run long after it was sent. */
+  /** Lets the body go: a stream may run long after it was sent. May be called twice. */
   release(): void {
+    this.#budget.give(this.#held);
+    this.#held = 0;
     this.#bytes = undefined;
     this.#body = undefined;
   }

@@ -10,13 +10,13 @@ import { GatewayError } from './errors.ts';
 import type { ModelRequest, NodesContext } from './try-nodes.ts';
 
 /** The conversion of a request, made when the first node needs it. */
-export function conversionOf({ now }: NodesContext, request: ModelRequest): Conversion {
+export function conversionOf({ now, budget }: NodesContext, request: ModelRequest): Conversion {
   const { format, key, body } = request;
   if (request.conversion !== undefined) return request.conversion;
   if (format === 'chat' || format === 'embeddings') throw new Error(`${format} is passed through everywhere`);
   const { kind, spec } = key.resource;
   const strict = kind === 'APIKey' && spec.conversion === 'Strict';
-  request.conversion = new Conversion(format, body.bytes, { strict, now });
+  request.conversion = new Conversion(format, body.bytes, { strict, now, budget });
   return request.conversion;
 }
 
@@ -30,7 +30,7 @@ export function convertedAttempt(
 ): Promise<Outcome> {
   const { node } = candidate;
   const { credentials } = node;
-  const { pools, limits, log, conversions } = context;
+  const { pools, limits, budget, log, conversions } = context;
   if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);
   const conversion = conversionOf(context, request);
   conversions.ran(conversion.name, conversion.current.dropped);
@@ -42,6 +42,7 @@ export function convertedAttempt(
       conversion,
       converted: conversion.current,
       limits,
+      budget,
       log,
       headers: [
         'x-model-gateway-node',

@@ -26,11 +26,13 @@ export type ConvertedFormat = 'messages' | 'responses' | 'completions' | 'count_
 
 /** A caller's request as one node is asked it, and the way back. */
 export interface Converted {
-  /** One for each choice; all but completions have one. */
-  readonly chats: readonly ChatRequest[];
+  /** How many chat requests it takes: one for each choice, which only completions may have several of. */
+  readonly choices: number;
+  /** Those that were not sent yet; taken out as they are, because a stream runs long after its request was sent. */
+  readonly chats: ChatRequest[];
   readonly dropped: readonly string[];
   readonly lossy: boolean;
-  /** The answers to all `chats`, in their order, as the caller's reply. May throw an UpstreamFault. */
+  /** The answers to all choices, in their order, as the caller's reply. May throw an UpstreamFault. */
   reply(answers: readonly ChatAnswer[]): ConvertedReply;
   /** The stream of one choice; `opened` is what the caller has seen so far, of an earlier stream of the same format. */
   stream(choice: number, opened: unknown): ConvertedStream<unknown>;
@@ -49,6 +51,7 @@ export const convertedFormats: Readonly<Record<ConvertedFormat, FormatConversion
     convert(body, options) {
       const { chat, state, dropped, lossy } = convertMessagesRequest(body, options);
       return {
+        choices: 1,
         chats: [chat],
         dropped,
         lossy,
@@ -63,6 +66,7 @@ export const convertedFormats: Readonly<Record<ConvertedFormat, FormatConversion
     convert(body, options) {
       const { chat, state, dropped, lossy } = convertResponsesRequest(body, options);
       return {
+        choices: 1,
         chats: [chat],
         dropped,
         lossy,
@@ -77,7 +81,8 @@ export const convertedFormats: Readonly<Record<ConvertedFormat, FormatConversion
     convert(body, options) {
       const { chats, state, dropped, lossy } = convertCompletionsRequest(body, options);
       return {
-        chats,
+        choices: chats.length,
+        chats: [...chats],
         dropped,
         lossy,
         reply: (answers) => convertCompletionsReply(answers, state),
@@ -95,7 +100,7 @@ export const convertedFormats: Readonly<Record<ConvertedFormat, FormatConversion
       const unanswerable = (): never => {
         throw new Error('a count of tokens has no chat answer');
       };
-      return { chats: [chat], dropped, lossy: false, reply: unanswerable, stream: unanswerable };
+      return { choices: 1, chats: [chat], dropped, lossy: false, reply: unanswerable, stream: unanswerable };
     },
     refusal: messagesRefusal,
     failure: messagesFailure,

@@ -5,7 +5,7 @@ import type { UpstreamHeaders } from '../upstream/headers.ts';
 import type { CallerListener } from './caller.ts';
 import { CollectedAnswer } from './collected-answer.ts';
 import { answerFault } from './converted-failure.ts';
-import { type ConvertedOptions, sendChat } from './converted-request.ts';
+import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
 import type { Failure } from './failure.ts';
 import { callerHeaders } from './headers.ts';
 
@@ -23,7 +23,7 @@ export class ConvertedPlain implements CallerListener {
 
   constructor(options: ConvertedOptions) {
     this.#options = options;
-    this.#left = options.converted.chats.length;
+    this.#left = options.converted.choices;
     options.caller.listener = this;
     for (let started = 0; started < options.limits.choicesAtOnce; started++) this.#ask();
   }
@@ -39,12 +39,11 @@ export class ConvertedPlain implements CallerListener {
   }
 
   #ask(): void {
-    const { converted, limits } = this.#options;
+    const { converted } = this.#options;
     const choice = this.#next;
-    const chat = converted.chats[choice];
-    if (chat === undefined || this.#over) return;
+    if (choice === converted.choices || this.#over) return;
     this.#next += 1;
-    const answer = new CollectedAnswer((handler) => sendChat(this.#options, chat, handler), limits, {
+    const answer = new CollectedAnswer((handler) => sendNextChat(this.#options, handler), this.#options, {
       answered: (body, headers) => {
         this.#asked.delete(answer);
         this.#take(choice, body, headers);

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ChatRequest } from '../convert/chat-request.ts';
 import type { Log } from '../observe/log.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { send, type UpstreamHandler } from '../upstream/send.ts';
 import type { Outcome } from './attempt.ts';
+import type { BufferBudget } from './buffer-budget.ts';
 import type { Caller } from './caller.ts';
 import type { Conversion } from './conversion.ts';
 import type { Converted } from './converted-formats.ts';
@@ -20,6 +20,7 @@ export interface ConvertedOptions {
   /** Headers of the gateway's own for an answer, flat: which node, how many attempts, what was converted. */
   readonly headers: readonly string[];
   readonly limits: Limits;
+  readonly budget: BufferBudget;
   readonly log: Log;
   /** Told what the node said and the caller's format cannot. */
   readonly onLost: (lost: readonly string[]) => void;
@@ -30,13 +31,14 @@ export interface ConvertedOptions {
 /** What means the same whatever the body's format is. */
 const passed = ['traceparent', 'tracestate'] as const;
 
-/** Sends one chat request of a converted one. */
-export function sendChat(
+/** Sends the next chat request of a converted one. Throws where all were sent. */
+export function sendNextChat(
   { pool, connection, caller, converted }: ConvertedOptions,
-  chat: ChatRequest,
   handler: UpstreamHandler,
 ): { abort(): void } {
-  const headers = chatHeaders(caller.request.headers, converted.chats.length === 1);
+  const chat = converted.chats.shift();
+  if (chat === undefined) throw new Error('every chat request was sent already');
+  const headers = chatHeaders(caller.request.headers, converted.choices === 1);
   const body = Buffer.from(JSON.stringify(chat));
   return send(pool, connection, { method: 'POST', path: '/chat/completions', headers, body }, handler);
 }

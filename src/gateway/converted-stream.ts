@@ -5,7 +5,7 @@ import type { UpstreamHeaders } from '../upstream/headers.ts';
 import { type CallerListener, eventStreamHeaders } from './caller.ts';
 import { unreadable } from './collected-answer.ts';
 import { answerFault, connectionFault, cutBy, statusFault } from './converted-failure.ts';
-import { type ConvertedOptions, sendChat } from './converted-request.ts';
+import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
 import { ErrorBody } from './error-body.ts';
 import type { Failure } from './failure.ts';
 import { callerHeaders } from './headers.ts';
@@ -105,11 +105,9 @@ export class ConvertedStreaming implements CallerListener {
 
   #ask(): { abort(): void } {
     const choice = this.#choice;
-    const chat = this.#options.converted.chats[choice];
-    if (chat === undefined) throw new Error('a converted request has no chat request');
     // What comes behind the end of a choice must not be taken for the next one's.
     const isCurrent = (): boolean => this.#choice === choice;
-    return sendChat(this.#options, chat, {
+    return sendNextChat(this.#options, {
       onResponse: (status, headers, control) => this.#onResponse(status, headers, control),
       onData: (piece) => (isCurrent() ? this.#onData(piece) : undefined),
       onEnd: () => (isCurrent() ? this.#onEnd() : undefined),
@@ -147,7 +145,7 @@ export class ConvertedStreaming implements CallerListener {
   }
 
   #isLast(): boolean {
-    return this.#choice === this.#options.converted.chats.length - 1;
+    return this.#choice === this.#options.converted.choices - 1;
   }
 
   #nextChoice(): void {

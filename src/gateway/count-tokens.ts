@@ -30,7 +30,7 @@ export class NodeCount implements CallerListener {
   #over = false;
 
   constructor(options: ConvertedOptions) {
-    const { pool, connection, caller, converted, limits } = options;
+    const { pool, connection, caller, converted } = options;
     this.#options = options;
     caller.listener = this;
     const body = Buffer.from(JSON.stringify(tokenizeRequest(converted.chats[0] ?? nothing)));
@@ -38,7 +38,7 @@ export class NodeCount implements CallerListener {
     this.#timer = setTimeout(() => this.#estimate(504), patienceMs);
     this.#answer = new CollectedAnswer(
       (handler) => send(pool, connection, { method: 'POST', path: '/tokenize', headers, body }, handler),
-      limits,
+      options,
       {
         answered: (bytes) => this.#count(bytes),
         failed: (failure) => this.#estimate('status' in failure ? failure.status : 502),

@@ -14,13 +14,16 @@ const known: ReadonlySet<string> = new Set([
   'messages.content.citations',
   'messages.content.content.cache_control',
   'metadata.user_id',
+  'output_config',
   'output_config.effort',
+  'output_format',
   'service_tier',
   'speed',
   'system',
   'system.cache_control',
   'thinking',
   'thinking.budget_tokens',
+  'tool_choice',
   'tool_choice.disable_parallel_tool_use',
   'tools',
   'tools.allowed_callers',
@@ -32,6 +35,7 @@ const known: ReadonlySet<string> = new Set([
   // responses
   'client_metadata',
   'include',
+  'instructions',
   'input',
   'input.content',
   'max_tool_calls',
@@ -41,16 +45,28 @@ const known: ReadonlySet<string> = new Set([
   'prompt_cache_key',
   'prompt_cache_options',
   'prompt_cache_retention',
+  'reasoning',
   'reasoning.effort',
   'safety_identifier',
   'store',
+  'stream_options',
+  'text',
   'text.verbosity',
   'truncation',
   'user',
+  // completions
+  'best_of',
+  'logprobs',
+  'suffix',
 ]);
 
-/** The label of a dropped path: `tools[2].cache_control` is `tools.cache_control`, what nobody knows is `other`. */
+/**
+ * The label of a dropped path: `tools[2].cache_control` is `tools.cache_control`; what is not listed counts for its
+ * first field, and what nobody knows is `other`.
+ */
 export function droppedLabel(path: string): string {
   const label = path.replaceAll(/\[\d+\]/g, '');
-  return known.has(label) ? label : 'other';
+  if (known.has(label)) return label;
+  const [first = ''] = label.split('.');
+  return known.has(first) ? first : 'other';
 }

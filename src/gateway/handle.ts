@@ -68,6 +68,7 @@ export async function answerModelCall(
   const key = authenticate(view, caller.request.headers, 'APIKey', context.now());
   progress.key = key;
   const body = await readRequest(context, caller);
+  let call: ModelRequest | undefined;
   try {
     const inspection = inspect(body.bytes, {
       restricted: key.models !== undefined,
@@ -76,13 +77,13 @@ export async function answerModelCall(
     if (view.served(inspection.model) !== undefined) progress.model = inspection.model;
     if (inspection.stream) caller.watchSilence(limits.keepAliveMs);
     const headers = upstreamHeaders(caller.request.headers, format);
-    const call: ModelRequest = { format, key, inspection, headers, body, conversion: undefined };
+    call = { format, key, inspection, headers, body, conversion: undefined };
     const failure = await tryNodes(context, caller, call, progress);
-    call.conversion?.release();
     if (failure === undefined || failure === 'gone') return;
     progress.error = failure.kind === 'none' ? failure.error : undefined;
     await answerFailure(caller, call, failure, servedBy(progress));
   } finally {
+    call?.conversion?.release();
     body.release();
   }
 }

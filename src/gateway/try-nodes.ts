@@ -5,6 +5,7 @@ import type { UpstreamPath } from '../upstream/paths.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { Attempt, type Outcome } from './attempt.ts';
 import type { RequestBody } from './body.ts';
+import type { BufferBudget } from './buffer-budget.ts';
 import type { Caller } from './caller.ts';
 import type { Circuits } from './circuits.ts';
 import type { Conversion } from './conversion.ts';
@@ -25,6 +26,8 @@ export interface NodesContext {
   readonly circuits: Circuits;
   readonly pools: Pools;
   readonly limits: Limits;
+  /** Bounds all bodies held at one time. */
+  readonly budget: BufferBudget;
   readonly log: Log;
   /** Told of conversions. */
   readonly conversions: ConversionReports;
@@ -106,13 +109,15 @@ export async function tryNodes(
       // Nobody is asked, so this is no attempt; and where it was to be a probe, another request may be it.
       if (refusal !== undefined || estimated) circuits.abandoned(node.id, model);
       if (estimated) {
+        context.conversions.ran(conversion.name, conversion.current.dropped);
         answerEstimate(caller, conversion);
         return undefined;
       }
       if (refusal !== undefined) {
         refused ??= { kind: 'refused', refusal };
         refusals += 1;
-        if (refusals >= mostRefusals) wish = 'only';
+        if (refusals > mostRefusals) break;
+        if (refusals === mostRefusals) wish = 'only';
         continue;
       }
     }
@@ -173,6 +178,9 @@ function report(circuits: Circuits, node: string, model: string, failure: Failur
   } else if (failure.kind === 'fault') {
     const retryAfter = failure.headers === undefined ? undefined : retryAfterSeconds(failure.headers, now);
     circuits.answered(node, model, failure.status, retryAfter);
+  } else if (failure.error.entry.status === 503) {
+    // The gateway's own trouble: it says nothing of the node.
+    circuits.abandoned(node, model);
   } else {
     circuits.answered(node, model, 502);
   }

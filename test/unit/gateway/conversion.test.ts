@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
 import { type DialectWish, resolveDialect } from '../../../src/convert/dialect.ts';
+import { BufferBudget } from '../../../src/gateway/buffer-budget.ts';
 import { dialectOf } from '../../../src/gateway/candidate-dialect.ts';
 import { Conversion } from '../../../src/gateway/conversion.ts';
 import { droppedLabel } from '../../../src/gateway/dropped-label.ts';
@@ -49,7 +50,11 @@ describe('the dialect', () => {
 const bytes = (body: object) => Buffer.from(JSON.stringify({ model: 'alias', max_tokens: 1, ...body }));
 const messages = [{ role: 'user', content: 'x' }];
 const conversion = (body: object, strict = false) =>
-  new Conversion('messages', bytes(body), { strict, now: () => 0 });
+  new Conversion('messages', bytes(body), {
+    strict,
+    now: () => 0,
+    budget: new BufferBudget(10_000),
+  });
 
 describe('one request', () => {
   test('is converted for each candidate from the caller’s own body', () => {
@@ -95,6 +100,7 @@ test.each([
   ['messages[0].content[31].cache_control', 'messages.content.cache_control'],
   ['my_secret_field', 'other'],
   ['constructor', 'other'],
+  ['messages[3].content[0].content[1].odd', 'messages'],
   ['+12', 'other'],
 ])('the label of %s is %s', (path, label) => {
   expect(droppedLabel(path)).toBe(label);
