@@ -213,7 +213,7 @@ describe('hostile documents', () => {
     const said = lines(
       node({ ...fields, tls: { serverName: long }, headers: [{ name: long, value: ` ${long}` }] }),
     );
-    expect(performance.now() - start).toBeLessThan(500);
+    expect(performance.now() - start).toBeLessThan(5_000);
     expect(said.every((line) => /must have at most [0-9]+ characters/.test(line) && line.length < 250)).toBe(
       true,
     );
