@@ -1,12 +1,16 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readChatReply } from '../../../src/convert/chat-reply.ts';
+import { ChatStream } from '../../../src/convert/chat-stream.ts';
 import { completionsFailure, completionsRefusal } from '../../../src/convert/completions-errors.ts';
 import { convertCompletionsReply } from '../../../src/convert/completions-reply.ts';
 import { convertCompletionsRequest } from '../../../src/convert/completions-request.ts';
 import { type CompletionsOpened, createCompletionsStream } from '../../../src/convert/completions-stream.ts';
 import type { DialectWish } from '../../../src/convert/dialect.ts';
+import { isObject, listOf } from '../../../src/convert/json.ts';
 import { UpstreamFault } from '../../../src/convert/upstream-fault.ts';
 import { checkChatRequest } from '../../wire/grammar/chat-request.ts';
+import { anyChunks } from './chat-arbitraries.ts';
 import { call, chatSse, delta, usageChunk } from './chat-chunks.ts';
 import { completion, dialectWith, type Json, options, refusalOf } from './responses-fixtures.ts';
 
@@ -330,5 +334,28 @@ describe('a completions stream', () => {
     const stream = createCompletionsStream(state, 0);
     stream.push(chatSse([call(0, 'a', 'f', '{}'), delta({}, 'tool_calls')]));
     expect([stream.done, stream.lost]).toEqual([true, ['tool_calls']]);
+  });
+
+  it('of anything that a node may send ends in [DONE] or in an error, and says all of the text', () => {
+    fc.assert(
+      fc.property(anyChunks, fc.boolean(), fc.integer({ min: 1, max: 40 }), (chunks, done, size) => {
+        const bytes = chatSse(chunks, { done });
+        const all = payloads(streamOf({ echo: true }, [bytes], size));
+        const told = all.flatMap((one) => (isObject(one) ? listOf(one['choices']) : [])).filter(isObject);
+        const text = told.map((one) => one['text']).join('');
+        const chat = new ChatStream();
+        const events = [...chat.push(bytes), ...chat.end()];
+        const said = events
+          .map((event) => (event.type === 'text' || event.type === 'refusal' ? event.text : ''))
+          .join('');
+        const sound = events.at(-1)?.type === 'end';
+        expect(all.at(-1)).toEqual(sound ? '[DONE]' : { error: expect.anything() });
+        expect(all.filter((one) => one === '[DONE]')).toHaveLength(sound ? 1 : 0);
+        expect(text).toBe(sound || said !== '' ? `p${said}` : '');
+        const ends = told.filter((one) => one['finish_reason'] !== null);
+        expect(ends).toHaveLength(sound ? 1 : 0);
+      }),
+      { numRuns: 150 },
+    );
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readChatBody } from '../../../src/convert/chat-body.ts';
 import { convertResponsesReply } from '../../../src/convert/responses-reply.ts';
+import { createResponsesStream, type ResponsesOpened } from '../../../src/convert/responses-stream.ts';
 import { UpstreamFault } from '../../../src/convert/upstream-fault.ts';
 import { checkChatRequest } from '../../wire/grammar/chat-request.ts';
 import { readResponsesStream, responseProblems } from '../../wire/grammar/responses.ts';
@@ -30,7 +31,7 @@ describe('Responses requests, any', () => {
         expect(JSON.stringify(body)).toBe(before);
         expect(JSON.stringify(convert(body, dialectWith(wish)).chat)).toBe(JSON.stringify(chat));
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 
@@ -56,7 +57,7 @@ describe('Responses requests, any', () => {
         );
         expect(answered.toSorted()).toEqual(outputs.toSorted());
       }),
-      { numRuns: 200 },
+      { numRuns: 120 },
     );
   });
 
@@ -75,7 +76,7 @@ describe('Responses requests, any', () => {
             if (text.trim() !== '') expect(chat).toContain(JSON.stringify(text).slice(1, -1));
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 120 },
     );
   });
 });
@@ -99,7 +100,44 @@ describe('Responses streams, any', () => {
           expect(streamOf(bytes, asked, size)).toBe(whole);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 250 },
+    );
+  });
+
+  it('stay sound with keep-alives anywhere, and where other nodes take over before the first content', () => {
+    const attempts = fc.array(fc.tuple(anyChunks, fc.boolean()), { minLength: 1, maxLength: 3 });
+    fc.assert(
+      fc.property(
+        attempts,
+        fc.integer({ min: 1, max: 60 }),
+        fc.infiniteStream(fc.boolean()),
+        (nodes, size, alive) => {
+          const out: string[] = [];
+          let opened: ResponsesOpened | undefined;
+          let last = createResponsesStream(convert({ model: 'm', input: 'hi', stream: true }).state);
+          for (const [chunks, done] of nodes) {
+            const stream = createResponsesStream(
+              convert({ model: 'm', input: 'hi', stream: true }).state,
+              opened,
+            );
+            const bytes = chatSse(chunks, { done });
+            for (let at = 0; at < bytes.length; at += size) {
+              const given = stream.push(bytes.subarray(at, at + size));
+              if (given.length > 0) expect(stream.hasContent).toBe(true);
+              out.push(...given);
+              if (alive.next().value === true && stream.fault === undefined) out.push(...stream.keepAlive());
+            }
+            out.push(...stream.end());
+            opened = stream.opened;
+            last = stream;
+            if (stream.fault === undefined || stream.hasContent) break;
+          }
+          if (last.fault !== undefined) out.push(...last.fail(last.fault));
+          expect(last.done).toBe(true);
+          expect(readResponsesStream(out.join('')).problems).toEqual([]);
+        },
+      ),
+      { numRuns: 150 },
     );
   });
 
@@ -110,7 +148,7 @@ describe('Responses streams, any', () => {
         expect(problems).toEqual([]);
         expect(types.at(-1)).toBe('response.failed');
       }),
-      { numRuns: 200 },
+      { numRuns: 120 },
     );
   });
 
@@ -142,7 +180,7 @@ describe('Responses streams, any', () => {
           ofType(listed(value), /_call$/).map((item) => [item['name'], item['arguments']]);
         expect(calls(response['output'])).toEqual(calls(reply['output']));
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 });
@@ -179,7 +217,7 @@ describe('a round trip', () => {
         );
         expect(tools.map((message) => message['tool_call_id'])).toEqual(answer.calls.map(({ id }) => id));
       }),
-      { numRuns: 200 },
+      { numRuns: 120 },
     );
   });
 });
