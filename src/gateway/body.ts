@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { ByteBlocks } from '../upstream/byte-blocks.ts';
 import type { BodyDeadlines, PendingBody } from './body-deadlines.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import { CallerGone } from './caller-gone.ts';
@@ -53,8 +54,7 @@ export function readBody(
   if (declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
   return new Promise((resolve, reject) => {
     const source = decoder === undefined ? request : decoder;
-    const pieces: Buffer[] = [];
-    let size = 0;
+    const blocks = new ByteBlocks();
     const startedMs = deadlines.now;
     const pending: PendingBody = {
       startedMs,
@@ -75,8 +75,8 @@ export function readBody(
     };
     const fail = (error: Error): void => {
       finish();
-      budget.give(size);
-      size = 0;
+      budget.give(blocks.size);
+      blocks.clear();
       if (decoder !== undefined) {
         request.unpipe(decoder);
         decoder.destroy();
@@ -84,18 +84,16 @@ export function readBody(
       reject(error);
     };
     const onData = (piece: Buffer) => {
-      if (size + piece.length > limits.bodyBytes) return fail(tooLarge(limits.bodyBytes));
+      if (blocks.size + piece.length > limits.bodyBytes) return fail(tooLarge(limits.bodyBytes));
       if (!budget.take(piece.length)) {
         return fail(new GatewayError('gateway_busy', 'Too many large requests at once; try again shortly.'));
       }
-      size += piece.length;
-      pieces.push(piece);
+      blocks.add(piece);
       pending.lastPieceMs = deadlines.now;
     };
     const onEnd = (): void => {
       finish();
-      const [first = nothing] = pieces;
-      resolve(new RequestBody(pieces.length > 1 ? Buffer.concat(pieces, size) : first, budget));
+      resolve(new RequestBody(blocks.take(), budget));
     };
     const onClose = (): void => {
       if (!request.complete) fail(new CallerGone());

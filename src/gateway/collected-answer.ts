@@ -1,4 +1,5 @@
 import { UpstreamFault } from '../convert/upstream-fault.ts';
+import { ByteBlocks } from '../upstream/byte-blocks.ts';
 import type { UpstreamError } from '../upstream/error.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
 import type { UpstreamHandler } from '../upstream/send.ts';
@@ -23,8 +24,7 @@ export class CollectedAnswer implements UpstreamHandler {
   readonly #exchange: { abort(): void };
   #headers: UpstreamHeaders | undefined;
   #errorBody: ErrorBody | undefined;
-  #pieces: Buffer[] = [];
-  #size = 0;
+  readonly #blocks = new ByteBlocks();
   #over = false;
 
   constructor(
@@ -62,24 +62,22 @@ export class CollectedAnswer implements UpstreamHandler {
       return;
     }
     if (this.#over) return;
-    if (this.#size + piece.length > this.#limits.convertedBytes) {
+    if (this.#blocks.size + piece.length > this.#limits.convertedBytes) {
       return this.#fault(new UpstreamFault('oversize', 'The model server sent an answer that is too large.'));
     }
     if (!this.#budget.take(piece.length)) {
       this.#exchange.abort();
       return this.#fail({ kind: 'none', error: busy(), cause: undefined });
     }
-    this.#size += piece.length;
-    this.#pieces.push(piece);
+    this.#blocks.add(piece);
   }
 
   onEnd() {
     this.#errorBody?.end(true);
     if (this.#over || this.#headers === undefined) return;
     this.#over = true;
-    const body = Buffer.concat(this.#pieces, this.#size);
-    this.#forget();
-    this.#listener.answered(body, this.#headers);
+    this.#budget.give(this.#blocks.size);
+    this.#listener.answered(this.#blocks.take(), this.#headers);
   }
 
   onError(error: UpstreamError) {
@@ -100,9 +98,8 @@ export class CollectedAnswer implements UpstreamHandler {
   }
 
   #forget() {
-    this.#budget.give(this.#size);
-    this.#size = 0;
-    this.#pieces = [];
+    this.#budget.give(this.#blocks.size);
+    this.#blocks.clear();
   }
 }
 

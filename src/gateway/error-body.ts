@@ -1,3 +1,5 @@
+import { ByteBlocks } from '../upstream/byte-blocks.ts';
+
 /** How long a failed attempt's error body may take after its head. */
 const patienceMs = 2_000;
 
@@ -6,10 +8,9 @@ export class ErrorBody {
   /** The whole body; undefined when it was too long, too slow or broken. */
   readonly whole: Promise<Buffer | undefined>;
   readonly #limit: number;
-  readonly #pieces: Buffer[] = [];
+  readonly #blocks = new ByteBlocks();
   readonly #settle: (body: Buffer | undefined) => void;
   readonly #timer: NodeJS.Timeout;
-  #size = 0;
 
   /** `give up` is called when the rest of the body is not wanted any more. */
   constructor(limit: number, giveUp: () => void) {
@@ -25,15 +26,17 @@ export class ErrorBody {
 
   /** Returns false once the body is too long: nothing more is wanted. */
   take(piece: Buffer): boolean {
-    this.#size += piece.length;
-    if (this.#size <= this.#limit) this.#pieces.push(piece);
-    if (this.#size <= this.#limit) return true;
-    this.end(false);
-    return false;
+    if (this.#blocks.size + piece.length > this.#limit) {
+      this.end(false);
+      return false;
+    }
+    this.#blocks.add(piece);
+    return true;
   }
 
   end(complete: boolean): void {
     clearTimeout(this.#timer);
-    this.#settle(complete ? Buffer.concat(this.#pieces) : undefined);
+    this.#settle(complete ? this.#blocks.take() : undefined);
+    this.#blocks.clear();
   }
 }

@@ -1,3 +1,4 @@
+import { ByteBlocks } from './byte-blocks.ts';
 import type { UpstreamConnection } from './connection.ts';
 import { UpstreamError } from './error.ts';
 import type { UpstreamHeaders } from './headers.ts';
@@ -28,7 +29,7 @@ export function fetchModels(
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     let answer: { status: number; headers: UpstreamHeaders } | undefined;
-    const chunks: Buffer[] = [];
+    const blocks = new ByteBlocks();
     let bytes = 0;
     let keep = limits.keep;
     const settle = (outcome: ModelsAnswer | UpstreamError) => {
@@ -39,7 +40,7 @@ export function fetchModels(
     };
     const finish = (complete: boolean, error: UpstreamError | undefined) => {
       if (answer !== undefined && (error === undefined || !keep)) {
-        settle({ ...answer, body: Buffer.concat(chunks), complete });
+        settle({ ...answer, body: blocks.take(), complete });
       } else settle(error ?? new UpstreamError('protocol', false));
     };
     const onAbort = () => {
@@ -66,7 +67,7 @@ export function fetchModels(
         onData(chunk) {
           bytes += chunk.length;
           if (bytes > limits.maxBytes) finish(false, undefined);
-          else if (keep) chunks.push(chunk);
+          else if (keep) blocks.add(chunk);
         },
         onEnd: () => finish(true, undefined),
         onError: (error) => finish(false, error),
