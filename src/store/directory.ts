@@ -7,6 +7,7 @@ import { DataFolder } from './data-folder.ts';
 import { DirectoryObjects } from './directory-objects.ts';
 import { DirectorySecrets } from './directory-secrets.ts';
 import { lockFolder } from './folder-lock.ts';
+import { fitHeapGrowth } from './heap-growth.ts';
 import { identityMaker } from './identity-maker.ts';
 import { MadeKeys } from './made-keys.ts';
 import { type Breathe, Manifests } from './manifests.ts';
@@ -87,6 +88,7 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
     const touched = new Set<string>();
     const look = () => lookAt({ reader, manifests, objects, touched, log, folder: manifestsPath });
 
+    fitHeapGrowth(true);
     secrets.want(homeNamespace, sealingSecretName, true);
     await objects.load();
     await look();
@@ -95,12 +97,14 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
     await secrets.settled();
     await content.credentialsSettled();
     if (manifests.sound) await objects.sweep();
+    fitHeapGrowth(false);
     content.markSynced();
 
     const quietMs = options.quietMs ?? 60;
     const closed = Promise.all([
       watchFolders(reader.folders, { log, signal, quietMs, pollMs: options.pollMs ?? 2_000 }, async () => {
         await look();
+        fitHeapGrowth(false);
         return reader.folders;
       }),
       watchFolders(await folder.folders('secrets'), { log, signal, quietMs, pollMs: 10_000 }, async () => {
