@@ -4,9 +4,15 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 10_000 } },
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000, maxWorkers: 2 } },
       {
-        test: { name: 'wire', include: ['test/wire/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 },
+        test: {
+          name: 'wire',
+          include: ['test/wire/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          maxWorkers: 3,
+        },
       },
       {
         test: {
@@ -24,6 +30,8 @@ export default defineConfig({
           globalSetup: ['test/support/control-plane-setup.ts'],
           testTimeout: 300_000,
           hookTimeout: 120_000,
+          // Most of them wait for something to happen, so more than there are cores.
+          maxWorkers: 4,
         },
       },
     ],

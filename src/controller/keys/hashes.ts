@@ -45,9 +45,14 @@ function inForce(hashes: readonly IssuedHash[], overlapSeconds: number, nowMs: n
     const replacedMs = timeOf(hashes[index - 1]?.createdTime) ?? nowMs;
     const endsMs = Math.min(
       timeOf(entry.expirationTime) ?? Number.POSITIVE_INFINITY,
-      replacedMs + overlapSeconds * 1_000,
+      replacedMs + overlapMs(overlapSeconds),
     );
     if (endsMs > nowMs) kept.push({ ...entry, expirationTime: timeText(endsMs) });
   }
   return kept;
+}
+
+/** Times are kept in whole seconds, rounded down: an overlap must not end before it is over for that. */
+function overlapMs(seconds: number): number {
+  return seconds === 0 ? 0 : (seconds + 1) * 1_000;
 }
