@@ -172,8 +172,7 @@ export class Attempt implements UpstreamHandler, CallerListener {
     const { caller, format, headers } = this.#options;
     if (caller.started === 'nothing') {
       const own = [...headers, ...eventStreamHeaders];
-      if (this.#headers !== undefined)
-        own.push(...bodyHeaders(this.#headers), ...callerHeaders(this.#headers));
+      if (this.#headers !== undefined) callerHeaders(this.#headers, bodyHeaders(this.#headers, own));
       caller.begin(this.#status, own);
     }
     caller.started = 'answer';
@@ -194,11 +193,12 @@ export class Attempt implements UpstreamHandler, CallerListener {
 
   #beginPlain() {
     const { caller, headers } = this.#options;
-    const own = [...headers];
-    if (this.#headers !== undefined) {
-      const length = this.#headers.get('content-length');
+    const own = headers.slice();
+    const upstream = this.#headers;
+    if (upstream !== undefined) {
+      const length = upstream.get('content-length');
       if (length !== undefined && /^\d+$/.test(length)) own.push('content-length', length);
-      own.push(...bodyHeaders(this.#headers), ...callerHeaders(this.#headers));
+      callerHeaders(upstream, bodyHeaders(upstream, own));
     }
     caller.begin(this.#status, own);
     this.#options.settle({ kind: 'answering', status: this.#status });

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { ByteBlocks } from '../upstream/byte-blocks.ts';
-import type { BodyDeadlines, PendingBody } from './body-deadlines.ts';
+import { type BodyDeadlines, PendingBody } from './body-deadlines.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import { CallerGone } from './caller-gone.ts';
 import { GatewayError } from './errors.ts';
@@ -53,64 +53,101 @@ export function readBody(
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
   return new Promise((resolve, reject) => {
-    const source = decoder === undefined ? request : decoder;
-    const blocks = new ByteBlocks();
-    const startedMs = deadlines.now;
-    const pending: PendingBody = {
-      startedMs,
-      lastPieceMs: startedMs,
-      late: (reason) =>
-        fail(
-          reason === 'idle'
-            ? tooSlow('stood still', limits.bodyIdleMs)
-            : tooSlow('was not complete', limits.bodyTotalMs),
-        ),
-    };
+    new BodyReading({ request, decoder, limits, budget, deadlines, resolve, reject }).begin();
+  });
+}
 
-    const finish = (): void => {
-      deadlines.remove(pending);
-      source.off('data', onData);
-      source.off('end', onEnd);
-      request.off('close', onClose);
-    };
-    const fail = (error: Error): void => {
-      finish();
-      budget.give(blocks.size);
-      blocks.clear();
-      if (decoder !== undefined) {
-        request.unpipe(decoder);
-        decoder.destroy();
-      }
-      reject(error);
-    };
-    const onData = (piece: Buffer) => {
-      if (blocks.size + piece.length > limits.bodyBytes) return fail(tooLarge(limits.bodyBytes));
-      if (!budget.take(piece.length)) {
-        return fail(new GatewayError('gateway_busy', 'Too many large requests at once; try again shortly.'));
-      }
-      blocks.add(piece);
-      pending.lastPieceMs = deadlines.now;
-    };
-    const onEnd = (): void => {
-      finish();
-      resolve(new RequestBody(blocks.take(), budget));
-    };
-    const onClose = (): void => {
-      if (!request.complete) fail(new CallerGone());
-    };
+interface ReadingOptions {
+  readonly request: IncomingMessage;
+  readonly decoder: Transform | undefined;
+  readonly limits: Pick<Limits, 'bodyBytes' | 'bodyIdleMs' | 'bodyTotalMs'>;
+  readonly budget: BufferBudget;
+  readonly deadlines: BodyDeadlines;
+  readonly resolve: (body: RequestBody) => void;
+  readonly reject: (error: Error) => void;
+}
 
-    deadlines.add(pending);
-    source.on('data', onData);
-    source.on('end', onEnd);
-    request.on('close', onClose);
+/** One body while it is being read. */
+class BodyReading extends PendingBody {
+  readonly #options: ReadingOptions;
+  readonly #blocks = new ByteBlocks();
+  #over = false;
+
+  constructor(options: ReadingOptions) {
+    super();
+    this.#options = options;
+  }
+
+  begin(): void {
+    const { request, decoder, deadlines } = this.#options;
+    deadlines.add(this);
+    const source = decoder ?? request;
+    source.on('data', (piece: Buffer) => this.#take(piece));
+    source.on('end', () => this.#end());
+    request.on('close', () => {
+      if (!request.complete) this.#fail(new CallerGone());
+    });
     // A reset is followed by 'close'; without a listener it would end the process.
     request.on('error', ignore);
     if (decoder === undefined) return;
     decoder.on('error', () => {
-      fail(new GatewayError('invalid_encoding', 'The request body does not match its content-encoding.'));
+      const message = 'The request body does not match its content-encoding.';
+      this.#fail(new GatewayError('invalid_encoding', message));
     });
     request.pipe(decoder);
-  });
+  }
+
+  late(reason: 'idle' | 'total'): void {
+    const { bodyIdleMs, bodyTotalMs } = this.#options.limits;
+    this.#fail(
+      reason === 'idle' ? tooSlow('stood still', bodyIdleMs) : tooSlow('was not complete', bodyTotalMs),
+    );
+  }
+
+  #take(piece: Buffer): void {
+    // What comes after a failure is thrown away.
+    if (this.#over) return;
+    const refusal = this.#refusal(piece.length);
+    if (refusal !== undefined) {
+      this.#fail(refusal);
+      return;
+    }
+    this.#blocks.add(piece);
+    this.moved = true;
+  }
+
+  /** Takes room for a piece, or says why there is none. */
+  #refusal(bytes: number): GatewayError | undefined {
+    const { limits, budget } = this.#options;
+    if (this.#blocks.size + bytes > limits.bodyBytes) return tooLarge(limits.bodyBytes);
+    if (budget.take(bytes)) return undefined;
+    return new GatewayError('gateway_busy', 'Too many large requests at once; try again shortly.');
+  }
+
+  #end(): void {
+    if (this.#over) return;
+    this.#finish();
+    // Nothing of it stays here: the listeners live as long as the request, whose answer may be a stream of an hour.
+    this.#options.resolve(new RequestBody(this.#blocks.take(), this.#options.budget));
+  }
+
+  #fail(error: Error): void {
+    if (this.#over) return;
+    this.#finish();
+    const { request, decoder, budget, reject } = this.#options;
+    budget.give(this.#blocks.size);
+    this.#blocks.clear();
+    if (decoder !== undefined) {
+      request.unpipe(decoder);
+      decoder.destroy();
+    }
+    reject(error);
+  }
+
+  #finish(): void {
+    this.#over = true;
+    this.#options.deadlines.remove(this);
+  }
 }
 
 function ignore(): void {}

@@ -17,7 +17,7 @@ import { createKeysApi } from './keys-api.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { RequestDone } from './progress.ts';
 import { createRouter } from './route.ts';
-import { declareRoutes } from './routes.ts';
+import { declareRoutes, shortcutModelCalls } from './routes.ts';
 import { wireError } from './wire-errors.ts';
 
 /** The traffic side: the HTTP API on one port. */
@@ -93,6 +93,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
   const app = createServer(limits);
   declareRoutes(app, context, createKeysApi({ store, now, randomBytes }));
+  shortcutModelCalls(app.server, context);
   const unsubscribe = store.subscribe((change) => {
     if (change.kind !== 'UpstreamNode' || change.after !== undefined) return;
     const id = `${change.namespace}/${change.name}`;
@@ -149,9 +150,13 @@ export function createGateway(options: GatewayOptions): Gateway {
 /** Ids that no other process has: a random beginning and a number. A random id for each request costs ten times that. */
 function requestIds(beginning: string): () => string {
   let count = 0;
+  let start = '';
   return () => {
+    const low = count % 0x1000000;
+    // Of the 16 digits the first ten change once in 16 million requests.
+    if (low === 0) start = `req_${beginning}${((count - low) / 0x1000000).toString(16).padStart(10, '0')}`;
     count += 1;
-    return `req_${beginning}${count.toString(16).padStart(16, '0')}`;
+    return start + (0x1000000 + low).toString(16).slice(1);
   };
 }
 

@@ -40,20 +40,18 @@ export function upstreamHeaders(headers: IncomingHttpHeaders, format: CallerForm
   return flat;
 }
 
-/** The node's headers that the caller gets (design: Headers), flat, without `content-type`. */
-export function callerHeaders(headers: UpstreamHeaders): string[] {
-  const flat: string[] = [];
-  for (const [name, value] of headers) {
+/** The node's headers that the caller gets (design: Headers), flat, without `content-type`, behind those of `flat`. */
+export function callerHeaders(headers: UpstreamHeaders, flat: string[] = []): string[] {
+  headers.forEach((name, value) => {
     const passes =
       toCaller.has(name) || name.startsWith('x-ratelimit-') || name.startsWith('anthropic-ratelimit-');
     if (passes && validValue.test(value)) flat.push(name, value);
-  }
+  });
   return flat;
 }
 
-/** `content-type` and `content-encoding` of an answer whose body is passed on as it is, flat. */
-export function bodyHeaders(headers: UpstreamHeaders): string[] {
-  const flat: string[] = [];
+/** `content-type` and `content-encoding` of an answer whose body is passed on as it is, flat, behind those of `flat`. */
+export function bodyHeaders(headers: UpstreamHeaders, flat: string[] = []): string[] {
   for (const name of ['content-type', 'content-encoding'] as const) {
     const value = headers.get(name);
     if (value !== undefined && validValue.test(value)) flat.push(name, value);

@@ -27,6 +27,9 @@ const closeBracket = 0x5d;
 const comma = 0x2c;
 const colon = 0x3a;
 
+/** Which open brackets are objects. One for all scans: as much memory for each was a call of the allocator and the collector. */
+let nesting = new Uint8Array(512);
+
 /**
  * Checks that `bytes` (valid UTF-8) are one JSON object (RFC 8259, what JSON.parse accepts) and reports its top-level
  * members, repeated ones too. It builds nothing: a body of a million empty arrays costs JSON.parse hundreds of
@@ -35,7 +38,8 @@ const colon = 0x3a;
 export function scanObject(bytes: Uint8Array, maxDepth: number, onMember: OnMember): void {
   const text: Text = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) };
   const end = bytes.length;
-  const inObject = new Uint8Array(maxDepth);
+  if (maxDepth > nesting.length) nesting = new Uint8Array(maxDepth);
+  const inObject = nesting;
   let depth = 0;
   let keyStart = 0;
   let keyEnd = 0;

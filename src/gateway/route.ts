@@ -42,7 +42,7 @@ export interface Router {
 
 /** A status older than this says nothing of a node any more: it is not demoted for its phase. */
 const staleStatusMs = 15 * 60_000;
-/** Plans kept for one name; more audiences than this would only cost memory. */
+/** Audiences whose plans are kept for one name; more audiences than this would only cost memory. */
 const mostPlans = 1000;
 /** How often a weighted pick is drawn before the eligible ones are counted out one by one. */
 const draws = 4;
@@ -67,16 +67,23 @@ export function createRouter(options: {
 }): Router {
   const { view, circuits, homeNamespace, random, now } = options;
   // What the state alone decides is kept until the state changes: a ServedModel is a new object after each change.
-  const plans = new WeakMap<ServedModel, Map<string, Plan>>();
+  const plans = new WeakMap<ServedModel, Map<string, Plans>>();
 
   const planOf = (served: ServedModel, key: KeyEntry, format: CallerFormat): Plan => {
-    const known = plans.get(served) ?? new Map<string, Plan>();
-    if (known.size === 0) plans.set(served, known);
-    const id = `${format} ${audienceOf(key)}`;
-    const plan = known.get(id) ?? makePlan(served, key, format, homeNamespace);
-    if (known.size >= mostPlans) known.clear();
-    known.set(id, plan);
-    return plan;
+    let ofModel = plans.get(served);
+    if (ofModel === undefined) {
+      ofModel = new Map();
+      plans.set(served, ofModel);
+    }
+    const audience = audienceOf(key);
+    let ofAudience = ofModel.get(audience);
+    if (ofAudience === undefined) {
+      if (ofModel.size >= mostPlans) ofModel.clear();
+      ofAudience = {};
+      ofModel.set(audience, ofAudience);
+    }
+    ofAudience[format] ??= makePlan(served, key, format, homeNamespace);
+    return ofAudience[format];
   };
 
   return {
@@ -112,6 +119,8 @@ export function takesTraffic({ node, enabled }: Candidate): boolean {
 }
 
 type Health = 'healthy' | 'demoted' | 'tried';
+/** By the caller's format. */
+type Plans = Partial<Record<CallerFormat, Plan>>;
 type Plan = RouteRefusal | { readonly tiers: readonly Tier[] };
 
 /** Candidates with the running sum of their weights. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { authenticate } from './authenticate.ts';
 import type { Caller } from './caller.ts';
@@ -56,10 +57,7 @@ export function declareRoutes(app: FastifyInstance, context: GatewayContext, key
     });
   };
 
-  for (const [path, format] of modelCalls) {
-    const answer: Answer = (caller, progress) => answerModelCall(context, format, caller, progress);
-    declare('POST', path, () => answer);
-  }
+  for (const [path, answer] of modelAnswers(context)) declare('POST', path, () => answer);
   const { view, homeNamespace, now } = context;
   const apiKey = (caller: Caller) => authenticate(view, caller.request.headers, 'APIKey', now());
   const masterKey = (caller: Caller) => authenticate(view, caller.request.headers, 'MasterKey', now());
@@ -97,6 +95,33 @@ export function declareRoutes(app: FastifyInstance, context: GatewayContext, key
   // Claude Code asks this of a base URL before its first call.
   declareHead(app, context);
   declareUnknown(app, context);
+}
+
+/**
+ * Answers calls of the model APIs before fastify sees them: finding their route and making its request and reply would
+ * cost as much as all of authentication. Paths written in another way (a query, a slash at the end) still go through it.
+ */
+export function shortcutModelCalls(server: Server, context: GatewayContext): void {
+  const calls = new Map(
+    modelAnswers(context).map(([path, answer]) => [path, { path, shape: errorShapeOf(path), answer }]),
+  );
+  const [others] = server.listeners('request') as ((
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) => void)[];
+  server.removeAllListeners('request');
+  server.on('request', (request, response) => {
+    const call = request.method === 'POST' ? calls.get(request.url ?? '') : undefined;
+    if (call === undefined) others?.call(server, request, response);
+    else void handle(context, call.path, call.shape, request, response, call.answer);
+  });
+}
+
+function modelAnswers(context: GatewayContext): [path: string, answer: Answer][] {
+  return modelCalls.map(([path, format]) => [
+    path,
+    (caller, progress) => answerModelCall(context, format, caller, progress),
+  ]);
 }
 
 type Query = Readonly<Record<string, unknown>>;

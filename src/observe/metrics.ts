@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { RequestCounts } from './request-counts.ts';
 
 /** A registry with Node's own metrics and `modelgateway_build_info`. */
 export function createRegistry(version: string, role: string): Registry {
@@ -33,11 +34,15 @@ export interface RequestMetrics {
 /** The gateway's own metrics. Labels are bounded: a model that no node is configured for counts as `other`. */
 export function createRequestMetrics(registry: Registry): RequestMetrics {
   const registers = [registry];
-  const total = new Counter({
+  const counts = new RequestCounts();
+  new Counter({
     name: 'modelgateway_requests_total',
     help: 'Requests answered, by route, model, node and HTTP status (499: the caller left).',
     labelNames: ['route', 'model', 'node', 'code'],
     registers,
+    collect() {
+      counts.take((labels, requests) => this.inc({ ...labels }, requests));
+    },
   });
   const attempts = new Counter({
     name: 'modelgateway_attempts_total',
@@ -64,7 +69,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
   };
   return {
     record({ route, status, model = 'other', node = 'none', attempts: tried, durationMs }) {
-      total.inc({ route, model, node, code: status });
+      counts.add(route, model, node, status);
       if (tried > 0) attempts.inc({ route }, tried);
       duration.observe({ route }, durationMs / 1000);
     },

@@ -15,11 +15,13 @@ export class UpstreamHeaders {
     return typeof value === 'string' ? value : value?.join(', ');
   }
 
-  /** Name and value of every field, each repetition by itself. */
-  *[Symbol.iterator](): IterableIterator<[name: string, value: string]> {
-    for (const [name, value] of Object.entries(this.#fields)) {
-      if (typeof value === 'string') yield [name, value];
-      else for (const single of value ?? []) yield [name, single];
+  /** Calls `visit` with name and value of every field, each repetition by itself. */
+  forEach(visit: (name: string, value: string) => void): void {
+    const fields = this.#fields;
+    for (const name in fields) {
+      const value = fields[name];
+      if (typeof value === 'string') visit(name, value);
+      else for (const single of value ?? []) visit(name, single);
     }
   }
 }
