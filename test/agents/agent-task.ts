@@ -1,0 +1,56 @@
+import type { Play } from './model-server.ts';
+import type { Exchange } from './tap.ts';
+
+/** Where an agent works, alone. */
+export interface Place {
+  /** The folder of its task. */
+  readonly work: string;
+  /** Its home folder. */
+  readonly home: string;
+  /** The gateway's key. */
+  readonly key: () => string;
+  /** What README.md tells its users to set, with this gateway's address, key and model. */
+  readonly settings: (marker: string) => string;
+}
+
+/** A task that an agent is to finish, with the model's part in it. */
+export interface AgentTask {
+  readonly name: string;
+  /** Path below `/v1` that all its model requests take. */
+  readonly path: '/responses' | '/messages';
+  /** The model's name, as the agent knows it. */
+  readonly model: string;
+  /** Files of the folder, by name. */
+  readonly files: Readonly<Record<string, string>>;
+  /** The agent's script. */
+  readonly script: string;
+  /** Writes the settings and answers the arguments, without the prompt, and the environment besides `HOME` and `PATH`. */
+  readonly prepare: (
+    place: Place,
+  ) => Promise<{ args: readonly string[]; env: Readonly<Record<string, string>> }>;
+  readonly play: (place: Place) => Play;
+  /** How often the node breaks a stream. */
+  readonly breaks: number;
+  /** What conversion leaves out, as paths with every number as `N`; other paths fail the task. */
+  readonly dropped: readonly string[];
+  /** What its answer and its folder must be, a step each. */
+  readonly checks: Readonly<Record<string, (done: Done) => unknown>>;
+}
+
+/** What an agent has done. */
+export interface Done {
+  readonly place: Place;
+  readonly stdout: string;
+  readonly exchanges: readonly Exchange[];
+}
+
+export const prompt = 'Say goodbye in greeting.txt in place of hello, check it and tell me what it says now.';
+
+/** Throws with what was found in place of what was wanted. */
+export function mustBe(found: unknown, wanted: unknown, what: string): void {
+  if (found !== wanted) throw new Error(`${what} is ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`);
+}
+
+export function must(holds: boolean, what: string): void {
+  if (!holds) throw new Error(what);
+}

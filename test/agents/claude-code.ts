@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type AgentTask, must, mustBe, type Place } from './agent-task.ts';
+import { lastLine, resultOf, wordIn } from './codex.ts';
+import type { Play } from './model-server.ts';
+
+const goodbye = 'Goodbye, “wörld” 👋 and "\\n"';
+
+/** Nothing that is not the task, and no objection to be root in a container. */
+const quiet = {
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  DISABLE_TELEMETRY: '1',
+  DISABLE_AUTOUPDATER: '1',
+  IS_SANDBOX: '1',
+};
+
+/** Claude Code: a command beside a read, an edit, a stream that breaks, a search for tools, a command, an answer. */
+export function claudeCodeTask(script: string, name: string, model: string, word: string): AgentTask {
+  return {
+    ...{ name, script, model },
+    path: '/messages',
+    files: { 'greeting.txt': `Hello ${word}\n`, 'long.txt': 'All work and no play.\n'.repeat(2000) },
+    async prepare({ settings }) {
+      const lines = settings('ANTHROPIC_BASE_URL').matchAll(/^export (\w+)=(\S+)$/gm);
+      const env = Object.fromEntries([...lines].map(([, key = '', value = '']) => [key, value]));
+      return {
+        args: ['-p', '--output-format', 'json', '--dangerously-skip-permissions'],
+        env: { ...env, ...quiet },
+      };
+    },
+    play: playEdit,
+    breaks: 1,
+    dropped: [
+      'context_management',
+      'metadata.user_id',
+      'tools[N].defer_loading',
+      'system[N].cache_control',
+      'messages[N].content[N].cache_control',
+      // Thoughts, which the node does not want back.
+      'messages[N].content[N]',
+    ],
+    checks: {
+      'the file is edited': async ({ place }) =>
+        mustBe(
+          await readFile(join(place.work, 'greeting.txt'), 'utf8'),
+          `${goodbye} ${word}\n`,
+          'greeting.txt',
+        ),
+      'the commands ran': async ({ place }) =>
+        mustBe(await readFile(join(place.work, 'ran.txt'), 'utf8'), '42\n', 'ran.txt'),
+      'the answer is the model’s': ({ stdout }) => {
+        const { result, is_error } = resultSchema.parse(JSON.parse(lastLine(stdout)));
+        mustBe(is_error, false, 'is_error');
+        mustBe(result, `It says: ${goodbye} ${word}`, 'the answer');
+      },
+    },
+  };
+}
+
+function playEdit({ work }: Place): Play {
+  const file_path = join(work, 'greeting.txt');
+  return (step, results, request) => {
+    if (step === 0)
+      return {
+        reasoning: 'First I look at the file. Ein Blick genügt.',
+        text: 'Let me look at it.',
+        calls: [
+          { id: 'call_run', name: 'Bash', arguments: { command: 'sleep 1; echo $((6*7)) | tee ran.txt' } },
+          { id: 'call_look', name: 'Read', arguments: { file_path } },
+          { id: 'call_long', name: 'Read', arguments: { file_path: join(work, 'long.txt') } },
+        ],
+      };
+    if (step === 1) {
+      mustBe(resultOf(results, 0).trim(), '42', 'the result of the first call');
+      const word = wordIn(results, 'Hello', 1);
+      const edit = { file_path, old_string: `Hello ${word}`, new_string: `${goodbye} ${word}` };
+      return { calls: [{ id: 'call_edit', name: 'Edit', arguments: edit }] };
+    }
+    if (step === 2) {
+      must(resultOf(results, 3).includes('updated'), `the edit: ${resultOf(results, 3)}`);
+      const query = { query: 'select:NotebookEdit', max_results: 1 };
+      const calls = [{ id: 'call_search', name: 'ToolSearch', arguments: query }];
+      return { text: 'Let me search.', calls, breaksOnce: true };
+    }
+    if (step === 3) {
+      const offered = request.tools?.some((tool) => tool.function.name === 'NotebookEdit') ?? false;
+      must(
+        offered && resultOf(results, 4).includes('NotebookEdit'),
+        'the tool that was found is not offered',
+      );
+      return { calls: [{ id: 'call_check', name: 'Bash', arguments: { command: 'cat greeting.txt' } }] };
+    }
+    return { text: `It says: ${lastLine(resultOf(results, 5))}` };
+  };
+}
+
+const resultSchema = z.looseObject({ result: z.string(), is_error: z.boolean() });

@@ -1,0 +1,192 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type AgentTask, type Done, must, mustBe, type Place } from './agent-task.ts';
+import type { Call } from './model-answer.ts';
+import type { Play, ToolResult } from './model-server.ts';
+
+/** Named in the settings so that Codex knows what the model can: it then offers `apply_patch`, a custom tool. */
+export const knownModel = 'gpt-5.5';
+const goodbye = 'Goodbye, “wörld” 👋 and "\\n"';
+
+async function prepare({ home, key, settings }: Place) {
+  await mkdir(join(home, '.codex'), { recursive: true });
+  await writeFile(join(home, '.codex', 'config.toml'), settings('model_provider'));
+  const quiet = ['-c', 'analytics.enabled=false', '-c', 'features.plugins=false'];
+  const args = [
+    'exec',
+    '--json',
+    '--skip-git-repo-check',
+    '--dangerously-bypass-approvals-and-sandbox',
+    ...quiet,
+  ];
+  return { args, env: { OPENAI_API_KEY: key() } };
+}
+
+/** Codex with a model that it knows: two commands at once, a patch, a stream that breaks, a command, an answer. */
+export function codexTask(script: string, name: string, word: string): AgentTask {
+  return {
+    ...{ name, script, prepare },
+    path: '/responses',
+    model: knownModel,
+    files: { 'greeting.txt': `Hello ${word}\n` },
+    play: () => playPatch,
+    breaks: 1,
+    dropped: [
+      'tools[N]',
+      'tools[N].format',
+      'text.verbosity',
+      'prompt_cache_key',
+      'client_metadata',
+      // Reasoning, which the node does not want back.
+      'input[N]',
+    ],
+    checks: {
+      'the file is edited': async ({ place }) =>
+        mustBe(
+          await readFile(join(place.work, 'greeting.txt'), 'utf8'),
+          `${goodbye} ${word}\n`,
+          'greeting.txt',
+        ),
+      'the commands ran': async ({ place }) =>
+        mustBe(await readFile(join(place.work, 'ran.txt'), 'utf8'), '42\n', 'ran.txt'),
+      'every command and patch went well': ({ stdout }) => {
+        const done = itemsOf(stdout);
+        mustBe(done.filter(({ type }) => type === 'command_execution').length, 3, 'the number of commands');
+        mustBe(done.filter(({ type }) => type === 'file_change').length, 1, 'the number of patches');
+        for (const { type, status } of done)
+          if (type !== 'agent_message' && type !== 'reasoning')
+            mustBe(status, 'completed', `the status of a ${type}`);
+      },
+      'the answer is the model’s': ({ stdout }) => {
+        const last = itemsOf(stdout).findLast(({ type }) => type === 'agent_message');
+        mustBe(last?.text, `It says: ${goodbye} ${word}`, 'the answer');
+      },
+      'tokens are counted': checkUsage(4),
+    },
+  };
+}
+
+const playPatch: Play = (step, results, request) => {
+  if (step === 0) {
+    must(
+      request.tools?.some((tool) => tool.function.name === 'apply_patch') ?? false,
+      'apply_patch is not offered',
+    );
+    return {
+      reasoning: 'First I look at the file. Ein Blick genügt.',
+      text: 'Let me look at it.',
+      calls: [run('call_look', 'cat greeting.txt'), run('call_run', 'echo $((6*7)) | tee ran.txt')],
+    };
+  }
+  if (step === 1) {
+    must(/\b42\b/.test(resultOf(results, 1)), 'the second call has not the result of the second command');
+    const patch = [
+      ...['*** Begin Patch', '*** Update File: greeting.txt', '@@'],
+      ...[
+        `-Hello ${wordIn(results, 'Hello')}`,
+        `+${goodbye} ${wordIn(results, 'Hello')}`,
+        '*** End Patch',
+        '',
+      ],
+    ];
+    return { calls: [{ id: 'call_edit', name: 'apply_patch', arguments: { input: patch.join('\n') } }] };
+  }
+  if (step === 2) {
+    must(resultOf(results, 2).includes('Success'), `the patch: ${resultOf(results, 2)}`);
+    return { text: 'Let me check it.', calls: [run('call_check', 'cat greeting.txt')], breaksOnce: true };
+  }
+  return { text: `It says: ${lastLine(resultOf(results, 3))}` };
+};
+
+/** Codex with a model that it does not know: it offers tools in a namespace, and edits are commands. */
+export function codexNamespaceTask(script: string, name: string, model: string, word: string): AgentTask {
+  return {
+    ...{ name, script, prepare, model },
+    path: '/responses',
+    files: { 'greeting.txt': `Hello ${word}\n` },
+    play: () => playNamespace,
+    breaks: 0,
+    dropped: ['tools[N]', 'tools[N].description', 'prompt_cache_key', 'client_metadata', 'input[N]'],
+    checks: {
+      'the file is edited': async ({ place }) =>
+        mustBe(await readFile(join(place.work, 'greeting.txt'), 'utf8'), `Goodbye ${word}\n`, 'greeting.txt'),
+      'the answer is the model’s': ({ stdout }) => {
+        const last = itemsOf(stdout).findLast(({ type }) => type === 'agent_message');
+        mustBe(last?.text, `It says: Goodbye ${word}`, 'the answer');
+      },
+      'tokens are counted': checkUsage(3),
+    },
+  };
+}
+
+const playNamespace: Play = (step, results, request) => {
+  const wait = request.tools
+    ?.map((tool) => tool.function.name)
+    .find((tool) => /^multi_agent_v\d__wait/.test(tool));
+  if (step === 0) {
+    must(wait !== undefined, 'no tool of a namespace is offered');
+    return {
+      calls: [
+        { id: 'call_wait', name: wait ?? '', arguments: { targets: ['nobody'] } },
+        run('call_edit', "sed -i 's/Hello/Goodbye/' greeting.txt"),
+      ],
+    };
+  }
+  if (step === 1) {
+    // What Codex says of a tool that it is called by another name than its own.
+    must(!resultOf(results, 0).includes('unsupported call'), resultOf(results, 0));
+    return { calls: [run('call_check', 'cat greeting.txt')] };
+  }
+  return { text: `It says: ${lastLine(resultOf(results, 2))}` };
+};
+
+function run(id: string, cmd: string): Call {
+  return { id, name: 'exec_command', arguments: { cmd } };
+}
+
+export function resultOf(results: readonly ToolResult[], at: number): string {
+  const found = results[at];
+  if (found === undefined) throw new Error(`there is no result ${at}`);
+  return found.result;
+}
+
+/** The word behind another one in the result of the first call: the model knows it from there alone. */
+export function wordIn(results: readonly ToolResult[], before: string, at = 0): string {
+  const found = new RegExp(`${before} (\\w+)`).exec(resultOf(results, at))?.[1];
+  if (found === undefined) throw new Error(`no word behind ${before} in ${resultOf(results, at)}`);
+  return found;
+}
+
+export function lastLine(text: string): string {
+  return text.trimEnd().split('\n').at(-1) ?? '';
+}
+
+interface Item {
+  readonly type: string;
+  readonly status?: string;
+  readonly text?: string;
+}
+
+function eventsOf(stdout: string): { type: string; item?: Item; usage?: Record<string, number> }[] {
+  return stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as { type: string });
+}
+
+function itemsOf(stdout: string): Item[] {
+  return eventsOf(stdout).flatMap(({ type, item }) =>
+    type === 'item.completed' && item !== undefined ? [item] : [],
+  );
+}
+
+/** Codex adds up what whole answers used; the node says the same of each. */
+function checkUsage(answers: number): (done: Done) => void {
+  return ({ stdout }) => {
+    const used = eventsOf(stdout).find(({ type }) => type === 'turn.completed')?.usage;
+    mustBe(used?.['input_tokens'], 1000 * answers, 'input_tokens');
+    mustBe(used?.['cached_input_tokens'], 600 * answers, 'cached_input_tokens');
+    mustBe(used?.['output_tokens'], 50 * answers, 'output_tokens');
+    mustBe(used?.['reasoning_output_tokens'], 10 * answers, 'reasoning_output_tokens');
+  };
+}
