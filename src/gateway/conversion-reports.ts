@@ -1,3 +1,4 @@
+import type { DialectWish } from '../convert/dialect.ts';
 import { dialectRemedy } from '../convert/dialect-remedy.ts';
 import type { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { ConversionMetrics } from '../observe/conversion-metrics.ts';
@@ -42,7 +43,7 @@ export function createConversionReports(options: {
     const node = candidate.node.id;
     counters?.refusedByNode(node, remedy.field);
     // With the setting in force already the node means something else.
-    if (String(dialectOf(candidate)[remedy.field]) === remedy.setting.split(': ')[1]) return;
+    if (remedy.setting === settingOf(candidate, remedy.field)) return;
     if (!isNews(`${node} ${remedy.setting}`)) return;
     const setting = `spec.dialect.${remedy.setting}`;
     log.warn(
@@ -64,4 +65,10 @@ export function createConversionReports(options: {
       void Promise.resolve(failure.fault).then((fault) => advise(candidate, fault));
     },
   };
+}
+
+/** A field of the dialect in force, as a manifest has it. */
+function settingOf(candidate: Candidate, field: keyof DialectWish): string {
+  const value = dialectOf(candidate)[field];
+  return `${field}: ${typeof value === 'string' ? value : JSON.stringify(value)}`;
 }

@@ -8,6 +8,7 @@ import type { BufferBudget } from './buffer-budget.ts';
 import { Caller } from './caller.ts';
 import { CallerGone } from './caller-gone.ts';
 import { GatewayError } from './errors.ts';
+import type { Failure } from './failure.ts';
 import { upstreamHeaders } from './headers.ts';
 import { inspect } from './inspect.ts';
 import { Progress, type RecordContext } from './progress.ts';
@@ -80,12 +81,19 @@ export async function answerModelCall(
     call = { format, key, inspection, headers, body, conversion: undefined };
     const failure = await tryNodes(context, caller, call, progress);
     if (failure === undefined || failure === 'gone') return;
-    progress.error = failure.kind === 'none' ? failure.error : undefined;
+    progress.error = reasonOf(failure);
     await answerFailure(caller, call, failure, servedBy(progress));
   } finally {
     call?.conversion?.release();
     body.release();
   }
+}
+
+/** What the log says of a request that failed; of a node's own answer, its status alone. */
+function reasonOf(failure: Failure): GatewayError | undefined {
+  if (failure.kind === 'none') return failure.error;
+  if (failure.kind !== 'refused') return undefined;
+  return new GatewayError('unsupported_parameter', failure.refusal.message);
 }
 
 /** Reads the body, and first asks for it where the caller waits to be asked. */

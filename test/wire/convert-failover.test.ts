@@ -186,6 +186,17 @@ describe('between a node of the format and one that is converted for', () => {
     );
   });
 
+  test.each(everyPath)('%s: native with keep-alives, then converted', async (path) => {
+    gateway.setNode('first', { baseURL: first.url, manualModels: ['m'], priority: 90, nativeFormats: all });
+    first.respondWith(path, { kind: 'slowFirstByte', milliseconds: 200, next: { kind: 'resetBeforeHead' } });
+    const text = await (await ask(path, true)).text();
+    expect(text).toMatch(/^: keepalive\n\n/);
+    const events = text.replaceAll(': keepalive\n\n', '');
+    expect(events).toContain('w4');
+    if (path === '/messages') expect(readMessagesStream(events).content).toEqual(whole);
+    if (path === '/responses') expect(readResponsesStream(events).problems).toEqual([]);
+  });
+
   test.each(everyPath)(
     '%s: once a converted stream has begun, later nodes are converted for',
     async (path) => {
