@@ -54,6 +54,26 @@ export function claudeCodeTask(script: string, name: string, model: string, word
         mustBe(is_error, false, 'is_error');
         mustBe(result, `It says: ${goodbye} ${word}`, 'the answer');
       },
+      'tokens are counted': ({ stdout }) => {
+        const { usage } = resultSchema.parse(JSON.parse(lastLine(stdout)));
+        // The node counts cached tokens in with the others, Anthropic does not.
+        mustBe(usage.input_tokens, 400 * 5, 'input_tokens');
+        mustBe(usage.cache_read_input_tokens, 600 * 5, 'cache_read_input_tokens');
+        mustBe(usage.output_tokens, 50 * 5, 'output_tokens');
+      },
+      'after the broken stream it asked again without streaming': ({ exchanges }) => {
+        const plain = exchanges.filter(
+          ({ url, answered }) =>
+            url.startsWith('/v1/messages?') && answered['content-type']?.startsWith('application/json'),
+        );
+        mustBe(plain.length, 1, 'the number of plain answers');
+      },
+      'the count of tokens is called an estimate': ({ exchanges }) => {
+        const count = exchanges.find(({ url }) => url.startsWith('/v1/messages/count_tokens'));
+        mustBe(count?.answered['x-model-gateway-conversion'], 'count_tokens->estimate', 'the header');
+        const { input_tokens: tokens } = countSchema.parse(JSON.parse(count?.answer ?? ''));
+        must(tokens > 5000 && tokens < 50_000, `it is ${tokens}`);
+      },
     },
   };
 }
@@ -95,4 +115,13 @@ function playEdit({ work }: Place): Play {
   };
 }
 
-const resultSchema = z.looseObject({ result: z.string(), is_error: z.boolean() });
+const resultSchema = z.looseObject({
+  result: z.string(),
+  is_error: z.boolean(),
+  usage: z.looseObject({
+    input_tokens: z.number(),
+    cache_read_input_tokens: z.number(),
+    output_tokens: z.number(),
+  }),
+});
+const countSchema = z.strictObject({ input_tokens: z.number() });

@@ -1,6 +1,9 @@
 // `npm run test:agents`: Codex CLI and Claude Code, as npm has them, each finish a task through the gateway on a node
 // that knows chat-completions alone. The first run downloads them into the user's cache folder.
 import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { claudeCodePackage, codexPackage, installAgent } from './install-agent.ts';
@@ -9,30 +12,29 @@ import { walled } from './wall.ts';
 /** How long all tasks may take; each bounds its own. */
 const allMs = 300_000;
 
+const scratch = await mkdtemp(join(tmpdir(), 'model-gateway-agents-'));
 try {
   const scripts = [await installAgent(codexPackage), await installAgent(claudeCodePackage)];
   const command = [process.execPath, fileURLToPath(new URL('./tasks.ts', import.meta.url)), ...scripts];
-  const [plain = '', ...plainArgs] = command;
-  const { command: program, args } = walled(command) ?? { command: plain, args: plainArgs };
-  process.exitCode = await run(program, args);
+  process.exitCode = await run(walled(command) ?? command);
 } catch (error) {
-  console.log(
-    `FAILED  the agents could not be installed\n        ${error instanceof Error ? error.message : String(error)}`,
-  );
-  console.log('\n0 passed, 1 failed');
+  const reason = error instanceof Error ? error.message : String(error);
+  console.log(`FAILED  the agents could not be installed\n        ${reason}\n\n0 passed, 1 failed`);
   process.exitCode = 1;
+} finally {
+  await rm(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 }
 
-function run(program: string, args: readonly string[]): Promise<number> {
+function run([program = '', ...args]: readonly string[]): Promise<number> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: 'inherit' });
-    const timer = setTimeout(() => child.kill('SIGKILL'), allMs);
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void child.kill(signal));
+    const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, TMPDIR: scratch } });
+    const kill = () => child.kill('SIGKILL');
+    const timer = setTimeout(kill, allMs);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, kill);
     child.on('error', () => resolve(1));
     child.on('close', (code) => {
       clearTimeout(timer);
-      if (code === null)
-        console.log('FAILED  the tasks were ended from outside, or took too long\n\n0 passed, 1 failed');
+      if (code === null) console.log('FAILED  the tasks took too long, or were ended\n\n0 passed, 1 failed');
       resolve(code ?? 1);
     });
   });

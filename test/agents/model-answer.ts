@@ -17,7 +17,7 @@ export interface Call {
 }
 
 /** Tokens of every answer, as the node counts them. */
-export const usage = {
+const usage = {
   prompt_tokens: 1000,
   completion_tokens: 50,
   total_tokens: 1050,

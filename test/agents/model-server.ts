@@ -139,7 +139,7 @@ function resultsIn(messages: readonly ChatMessage[]): ToolResult[] {
 }
 
 /** The text of a message, its parts joined. */
-export function textOf({ content }: ChatMessage): string {
+function textOf({ content }: ChatMessage): string {
   if (content === null || typeof content === 'string') return content ?? '';
   return content.map((part) => part.text ?? '').join('\n');
 }

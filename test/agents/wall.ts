@@ -2,20 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
 const insideEnv = 'MODEL_GATEWAY_AGENTS_WALLED';
-const unshare = ['--user', '--map-root-user', '--net'];
-const upAndRun = 'ip link set lo up && exec "$0" "$@"';
+// With process ids of its own, whatever an agent starts ends with the first process, however it detached itself.
+const unshare = ['--user', '--map-root-user', '--net', '--pid', '--fork', '--kill-child'];
+const upAndRun = 'ip link set lo up && "$0" "$@"';
 
-/** A command in a network of its own that has nothing but loopback; undefined where the machine offers none. */
-export function walled(command: readonly string[]): { command: string; args: string[] } | undefined {
-  const { status } = spawnSync('unshare', [...unshare, 'sh', '-c', upAndRun, 'true'], {
-    stdio: 'ignore',
-    timeout: 10_000,
-  });
-  if (status !== 0) return undefined;
-  return {
-    command: 'env',
-    args: [`${insideEnv}=1`, 'unshare', ...unshare, 'sh', '-c', upAndRun, ...command],
-  };
+/**
+ * A command in a network of its own that has nothing but loopback; undefined where the machine offers none. All that it
+ * leaves behind is killed.
+ */
+export function walled(command: readonly string[]): readonly string[] | undefined {
+  const start = ['unshare', ...unshare, 'sh', '-c', upAndRun];
+  const { status } = spawnSync('unshare', [...start.slice(1), 'true'], { stdio: 'ignore', timeout: 10_000 });
+  return status === 0 ? ['env', `${insideEnv}=1`, ...start, ...command] : undefined;
 }
 
 /** Whether this process runs in such a network. */
