@@ -4,13 +4,13 @@ import type { Conversion } from './conversion.ts';
 import { GatewayError } from './errors.ts';
 import { type Failure, ownError } from './failure.ts';
 import { bodyHeaders, callerHeaders } from './headers.ts';
+import { faultBody, isOwnShape, nodeFault } from './node-error.ts';
 import { streamError } from './stream-errors.ts';
 import type { ModelRequest } from './try-nodes.ts';
-import { errorBody } from './wire-errors.ts';
 
 /**
- * Answers the caller after every attempt failed: with the last node's own error as it came, or with what the gateway
- * has to say. Once keep-alives have flowed the error goes into the stream. `headers` (flat) name node and attempts.
+ * Answers the caller after every attempt failed: with the last node's own error, as it came where the caller's family
+ * of clients reads it so and else in their words, or with what the gateway has to say. Once keep-alives have flowed the error goes into the stream. `headers` (flat) name node and attempts.
  */
 export async function answerFailure(
   caller: Caller,
@@ -21,23 +21,16 @@ export async function answerFailure(
   if (conversion !== undefined && (failure.kind === 'fault' || failure.kind === 'refused')) {
     return answerConverted(caller, conversion, failure, headers);
   }
-  const error = errorOf(failure);
-  if (failure.kind === 'status') {
-    const body = await failure.body;
-    if (caller.gone) return;
-    if (caller.started === 'nothing' && ownError(failure.status) === undefined) {
-      return answerStatus(caller, failure, body, headers);
-    }
-  }
+  const body = failure.kind === 'status' ? await failure.body : undefined;
+  if (caller.gone) return;
+  const error = errorOf(failure, body);
   if (caller.started !== 'nothing') {
     if (conversion?.begun !== true) return caller.end(streamError(format, error, undefined));
-    const { status } = error.entry;
-    return caller.end(conversion.failedStream(new UpstreamFault('interrupted', error.message, { status })));
+    return caller.end(conversion.failedStream(error instanceof UpstreamFault ? error : interrupted(error)));
   }
-  if (failure.kind === 'event' && ownError(failure.status) === undefined) {
-    return caller.answerJson(failure.status, failure.body, [...headers]);
-  }
-  caller.answerError(error, [...headers]);
+  if (error instanceof GatewayError) return caller.answerError(error, [...headers]);
+  if (failure.kind === 'event') return caller.answerJson(failure.status, failure.body, [...headers]);
+  if (failure.kind === 'status') answerStatus(caller, failure, error, body, headers);
 }
 
 /** A failure in the words of the caller's format, which the conversion knows. */
@@ -69,24 +62,31 @@ async function answerConverted(
 function answerStatus(
   caller: Caller,
   { status, headers }: Extract<Failure, { kind: 'status' }>,
+  fault: UpstreamFault,
   body: Buffer | undefined,
   gatewayHeaders: readonly string[],
 ) {
   const own = [...gatewayHeaders, ...callerHeaders(headers)];
-  if (body === undefined) {
-    return caller.answerJson(status, errorBody(statusError(status), caller.shape, caller.requestId), own);
+  if (body === undefined || !isOwnShape(caller.shape, headers, body)) {
+    const wrapped = faultBody(caller.shape, fault, caller.requestId);
+    return caller.answerJson(wrapped.status, wrapped.body, own);
   }
   own.push(...bodyHeaders(headers), 'content-length', String(body.length));
   caller.begin(status, own);
   caller.end(body);
 }
 
-function errorOf(failure: Failure): GatewayError {
+/** What the gateway has to say, or what the node said where that may be told. */
+function errorOf(failure: Failure, body: Buffer | undefined): GatewayError | UpstreamFault {
   if (failure.kind === 'none') return failure.error;
   if (failure.kind === 'refused') return new GatewayError('invalid_value', failure.refusal.message);
-  return ownError(failure.status) ?? statusError(failure.status);
+  const own = ownError(failure.status);
+  if (own !== undefined) return own;
+  if (failure.kind === 'event') return failure.fault;
+  if (failure.kind === 'status') return nodeFault(failure.status, failure.headers, body);
+  return new GatewayError('upstream_error', `The model server answered with status ${failure.status}.`);
 }
 
-function statusError(status: number): GatewayError {
-  return new GatewayError('upstream_error', `The model server answered with status ${status}.`);
+function interrupted({ message, entry: { status } }: GatewayError): UpstreamFault {
+  return new UpstreamFault('interrupted', message, { status });
 }

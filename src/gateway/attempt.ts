@@ -1,6 +1,7 @@
 import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { UpstreamError } from '../upstream/error.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
+import { maskCredentials } from '../upstream/mask-credentials.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { send, type UpstreamHandler, type UpstreamRequest } from '../upstream/send.ts';
 import { type Caller, type CallerListener, eventStreamHeaders } from './caller.ts';
@@ -8,7 +9,7 @@ import { ErrorBody } from './error-body.ts';
 import { GatewayError } from './errors.ts';
 import { eventFailure } from './event-failure.ts';
 import { eventMeaning } from './event-meaning.ts';
-import { connectionFailure, type Failure, judgeStatus } from './failure.ts';
+import { connectionFailure, type Failure } from './failure.ts';
 import { bodyHeaders, callerHeaders } from './headers.ts';
 import type { Limits } from './limits.ts';
 import type { CallerFormat } from './route.ts';
@@ -44,6 +45,7 @@ export interface AttemptOptions {
  */
 export class Attempt implements UpstreamHandler, CallerListener {
   readonly #options: AttemptOptions;
+  readonly #connection: UpstreamConnection;
   readonly #exchange: { abort(): void };
   #stage: 'waiting' | 'sniffing' | 'holding' | 'streaming' | 'plain' | 'failing' | 'over' = 'waiting';
   #status = 0;
@@ -56,6 +58,7 @@ export class Attempt implements UpstreamHandler, CallerListener {
 
   constructor(pool: Pool, connection: UpstreamConnection, request: UpstreamRequest, options: AttemptOptions) {
     this.#options = options;
+    this.#connection = connection;
     options.caller.listener = this;
     this.#exchange = send(pool, connection, request, this);
   }
@@ -66,20 +69,19 @@ export class Attempt implements UpstreamHandler, CallerListener {
     this.#headers = headers;
     this.#control = control;
     const readable = stream && status < 300 && headers.get('content-encoding') === undefined;
-    if (judgeStatus(status) === 'answer' && (readable || caller.started === 'nothing')) {
+    if (status >= 200 && status < 300 && (readable || caller.started === 'nothing')) {
       this.#stage = readable ? 'sniffing' : 'plain';
       return;
     }
     this.#stage = 'failing';
-    this.#errorBody = new ErrorBody(limits.errorBodyBytes, () => this.#exchange.abort());
+    this.#errorBody = new ErrorBody(limits.errorBodyBytes, this.#connection, () => this.#exchange.abort());
     this.#settle({ kind: 'status', status, headers, body: this.#errorBody.whole });
   }
 
   onData(piece: Buffer) {
     switch (this.#stage) {
       case 'streaming':
-        this.#watch?.take(piece);
-        return this.#write(piece);
+        return this.#follow(piece);
       case 'plain':
         return this.#passOn(piece);
       case 'sniffing':
@@ -156,7 +158,8 @@ export class Attempt implements UpstreamHandler, CallerListener {
       if (event.hasId) this.#options.caller.sendsIds = true;
       if (meaning === 'error') {
         this.#exchange.abort();
-        return this.#fail(eventFailure(format, event.data));
+        const said = maskCredentials(Buffer.from(event.data, 'latin1'), this.#connection);
+        return this.#fail(eventFailure(format, said.toString('utf8')));
       }
       if (meaning === 'content' || (meaning === 'end' && held.announced)) return this.#release(held);
       if (meaning === 'lifecycle') {
@@ -180,10 +183,13 @@ export class Attempt implements UpstreamHandler, CallerListener {
     this.#held = undefined;
     this.#watch = new StreamWatch(format);
     this.#options.settle({ kind: 'answering', status: this.#status });
-    for (const piece of held.pieces) {
-      this.#watch.take(piece);
-      this.#write(piece);
-    }
+    for (const piece of held.pieces) this.#follow(piece);
+  }
+
+  #follow(piece: Buffer) {
+    this.#watch?.take(piece);
+    // An error of the node's may repeat the headers that it was sent.
+    this.#write(this.#watch?.failed === true ? maskCredentials(piece, this.#connection) : piece);
   }
 
   #passOn(piece: Buffer) {

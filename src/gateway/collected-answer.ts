@@ -1,5 +1,6 @@
 import { UpstreamFault } from '../convert/upstream-fault.ts';
 import { ByteBlocks } from '../upstream/byte-blocks.ts';
+import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { UpstreamError } from '../upstream/error.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
 import type { UpstreamHandler } from '../upstream/send.ts';
@@ -16,10 +17,17 @@ export interface CollectedListener {
   failed(failure: Failure): void;
 }
 
+interface CollectedOptions {
+  readonly limits: Pick<Limits, 'convertedBytes' | 'errorBodyBytes'>;
+  readonly budget: BufferBudget;
+  readonly connection: UpstreamConnection;
+}
+
 /** Collects one answer as a whole, because it can only be converted as a whole. */
 export class CollectedAnswer implements UpstreamHandler {
   readonly #limits: Pick<Limits, 'convertedBytes' | 'errorBodyBytes'>;
   readonly #budget: BufferBudget;
+  readonly #connection: UpstreamConnection;
   readonly #listener: CollectedListener;
   readonly #exchange: { abort(): void };
   #headers: UpstreamHeaders | undefined;
@@ -29,11 +37,12 @@ export class CollectedAnswer implements UpstreamHandler {
 
   constructor(
     start: (handler: UpstreamHandler) => { abort(): void },
-    { limits, budget }: { limits: Pick<Limits, 'convertedBytes' | 'errorBodyBytes'>; budget: BufferBudget },
+    { limits, budget, connection }: CollectedOptions,
     listener: CollectedListener,
   ) {
     this.#limits = limits;
     this.#budget = budget;
+    this.#connection = connection;
     this.#listener = listener;
     this.#exchange = start(this);
   }
@@ -52,7 +61,9 @@ export class CollectedAnswer implements UpstreamHandler {
       if (encoding.toLowerCase() !== 'identity') this.#fault(unreadable());
       return;
     }
-    this.#errorBody = new ErrorBody(this.#limits.errorBodyBytes, () => this.#exchange.abort());
+    this.#errorBody = new ErrorBody(this.#limits.errorBodyBytes, this.#connection, () =>
+      this.#exchange.abort(),
+    );
     this.#fail(statusFault(status, headers, this.#errorBody.whole));
   }
 

@@ -1,7 +1,9 @@
 import { readUpstreamError } from '../convert/upstream-error.ts';
 import { UpstreamFault } from '../convert/upstream-fault.ts';
+import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { UpstreamError } from '../upstream/error.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
+import { maskText } from '../upstream/mask-credentials.ts';
 import { connectionFailure, type Failure, ownError } from './failure.ts';
 
 /** A node that was asked in chat-completions answered with an error status. */
@@ -24,6 +26,12 @@ export function answerFault(fault: UpstreamFault, headers: UpstreamHeaders | und
   const shown =
     own === undefined ? fault : new UpstreamFault('reported', own.message, { status: own.entry.status });
   return { kind: 'fault', status: fault.status, headers, fault: shown, cause: undefined };
+}
+
+/** A fault that the node has reported, without the credentials of its connection. */
+export function maskFault(fault: UpstreamFault, connection: UpstreamConnection): UpstreamFault {
+  const message = maskText(fault.message, connection);
+  return message === fault.message ? fault : new UpstreamFault(fault.kind, message, fault);
 }
 
 /** Its connection failed before the answer was complete. */

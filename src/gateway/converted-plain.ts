@@ -4,7 +4,7 @@ import { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
 import type { CallerListener } from './caller.ts';
 import { CollectedAnswer } from './collected-answer.ts';
-import { answerFault } from './converted-failure.ts';
+import { answerFault, maskFault } from './converted-failure.ts';
 import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
 import type { Failure } from './failure.ts';
 import { callerHeaders } from './headers.ts';
@@ -63,7 +63,7 @@ export class ConvertedPlain implements CallerListener {
       if (this.#left > 0) this.#ask();
       else this.#answer(headers);
     } catch (error) {
-      this.#fail(answerFault(this.#faultOf(error), headers));
+      this.#fail(answerFault(maskFault(this.#faultOf(error), this.#options.connection), headers));
     }
   }
 

@@ -4,7 +4,7 @@ import type { UpstreamError } from '../upstream/error.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
 import { type CallerListener, eventStreamHeaders } from './caller.ts';
 import { unreadable } from './collected-answer.ts';
-import { answerFault, connectionFault, cutBy, statusFault } from './converted-failure.ts';
+import { answerFault, connectionFault, cutBy, maskFault, statusFault } from './converted-failure.ts';
 import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
 import { ErrorBody } from './error-body.ts';
 import type { Failure } from './failure.ts';
@@ -50,7 +50,8 @@ export class ConvertedStreaming implements CallerListener {
       return;
     }
     this.#stage = 'failing';
-    this.#errorBody = new ErrorBody(this.#options.limits.errorBodyBytes, () => this.#exchange.abort());
+    const { limits, connection } = this.#options;
+    this.#errorBody = new ErrorBody(limits.errorBodyBytes, connection, () => this.#exchange.abort());
     this.#fail(statusFault(status, headers, this.#errorBody.whole));
   }
 
@@ -202,7 +203,9 @@ export class ConvertedStreaming implements CallerListener {
 
   #fault(fault: UpstreamFault, cause?: UpstreamError): void {
     this.#exchange.abort();
-    const failure = cause === undefined ? answerFault(fault, this.#headers) : connectionFault(cause);
+    const { connection } = this.#options;
+    const failure =
+      cause === undefined ? answerFault(maskFault(fault, connection), this.#headers) : connectionFault(cause);
     this.#stage = 'over';
     this.#fail(failure);
   }

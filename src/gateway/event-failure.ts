@@ -1,6 +1,7 @@
+import { safeMessage } from '../convert/safe-message.ts';
+import { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { Failure } from './failure.ts';
 import type { CallerFormat } from './route.ts';
-import { utf8Of } from './sse-events.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -23,7 +24,7 @@ const statusOfWord: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-/** An error that came as the first word of a stream, as the HTTP error that it should have been. */
+/** An error that came as the first word of a stream (its `data`), as the HTTP error that it should have been. */
 export function eventFailure(format: CallerFormat, data: string): Failure {
   const error = errorOf(data);
   const status = statusOf(error);
@@ -34,13 +35,17 @@ export function eventFailure(format: CallerFormat, data: string): Failure {
     format === 'messages'
       ? { type: 'error', error: { type: type in statusOfWord ? type : 'api_error', message } }
       : { error: { message, type, param: error['param'] ?? null, code } };
-  return { kind: 'event', status, body: JSON.stringify(body) };
+  return { kind: 'event', status, body: JSON.stringify(body), fault: faultOf(status, message, type, code) };
+}
+
+function faultOf(status: number, message: string, type: string, code: string | null): UpstreamFault {
+  return new UpstreamFault('reported', safeMessage(message), { status, type, code: code ?? undefined });
 }
 
 function errorOf(data: string): Json {
   let event: unknown;
   try {
-    event = JSON.parse(utf8Of(data));
+    event = JSON.parse(data);
   } catch {
     return { message: 'The model server sent an event that is not JSON.' };
   }

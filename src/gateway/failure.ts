@@ -14,7 +14,7 @@ export type Failure =
       readonly body: Promise<Buffer | undefined>;
     }
   /** The node began a stream, and its first word was an error: the JSON of that error in the caller's format. */
-  | { readonly kind: 'event'; readonly status: number; readonly body: string }
+  | { readonly kind: 'event'; readonly status: number; readonly body: string; readonly fault: UpstreamFault }
   /** A node that was asked in chat-completions for a caller of another format failed; the conversion words it. */
   | {
       readonly kind: 'fault';

@@ -1,4 +1,4 @@
-/** One server-sent event. `data` is latin1 text of the bytes: `utf8Of` makes it readable. */
+/** One server-sent event. `data` is latin1 text of the bytes. */
 export interface SseEvent {
   readonly name: string;
   readonly data: string;
@@ -25,11 +25,6 @@ export class SseEvents {
     this.#rest = text.slice(from);
     return events;
   }
-}
-
-/** The text of `data` as UTF-8. */
-export function utf8Of(data: string): string {
-  return Buffer.from(data, 'latin1').toString('utf8');
 }
 
 function readEvent(block: string): SseEvent {

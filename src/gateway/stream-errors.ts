@@ -1,3 +1,6 @@
+import { messagesError } from '../convert/messages-errors.ts';
+import { openAIError } from '../convert/openai-errors.ts';
+import { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { GatewayError } from './errors.ts';
 import type { CallerFormat } from './route.ts';
 
@@ -13,22 +16,22 @@ export interface ResponseSoFar {
 /** The end of a stream that failed after it had begun, in the caller's format (formats: Failure and cancellation). */
 export function streamError(
   format: CallerFormat,
-  error: GatewayError,
+  failure: GatewayError | UpstreamFault,
   soFar: ResponseSoFar | undefined,
 ): string {
-  const { entry, message } = error;
-  const code = entry.code ?? 'server_error';
   if (format === 'messages') {
-    return `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type: entry.anthropicType, message } })}\n\n`;
+    const error = failure instanceof UpstreamFault ? messagesError(failure).error : anthropicWords(failure);
+    return `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`;
   }
-  if (format !== 'responses') {
-    return `data: ${JSON.stringify({ error: { message, type: entry.type, param: null, code } })}\n\n`;
-  }
+  const error = failure instanceof UpstreamFault ? openAIError(failure).error : openAIWords(failure);
+  if (format !== 'responses') return `data: ${JSON.stringify({ error })}\n\n`;
+  const { type, message } = error;
+  const code = error.code ?? 'server_error';
   const next = (soFar?.sequence ?? -1) + 1;
   const first = {
     type: 'error',
     sequence_number: next,
-    error: { type: entry.type, code, message, param: null },
+    error: { type, code, message, param: null },
   };
   const last = {
     type: 'response.failed',
@@ -46,4 +49,12 @@ export function streamError(
     },
   };
   return `event: error\ndata: ${JSON.stringify(first)}\n\nevent: response.failed\ndata: ${JSON.stringify(last)}\n\n`;
+}
+
+function anthropicWords({ entry, message }: GatewayError) {
+  return { type: entry.anthropicType, message };
+}
+
+function openAIWords({ entry, message }: GatewayError) {
+  return { message, type: entry.type, param: null, code: entry.code ?? 'server_error' };
 }

@@ -16,6 +16,8 @@ export class StreamWatch {
   readonly #format: CallerFormat;
   readonly #lines: SseLines;
   #ended = false;
+  /** Whether the node has told of an error. */
+  failed = false;
   #lastPieces: Buffer[] = [];
 
   constructor(format: CallerFormat) {
@@ -58,8 +60,13 @@ export class StreamWatch {
     if (/^data: ?\[DONE\]/.test(start)) this.#ended = true;
     else if (this.#format === 'messages' || this.#format === 'responses') {
       const word = /^(?:event: ?|data: ?\{"type": ?")([a-z_.]+)/.exec(start)?.[1];
-      if (word !== undefined && lastWords[this.#format].includes(word)) this.#ended = true;
-    } else if (/^data: ?\{"error":/.test(start)) this.#ended = true;
+      if (word === undefined || !lastWords[this.#format].includes(word)) return;
+      this.#ended = true;
+      if (word === 'error' || word === 'response.failed') this.failed = true;
+    } else if (/^data: ?\{"error":/.test(start)) {
+      this.#ended = true;
+      this.failed = true;
+    }
   }
 }
 

@@ -22,8 +22,7 @@ export function wireError(error: GatewayError, shape: ErrorShape, requestId: str
   return { status, body: errorBody(error, shape, requestId), retryAfterSeconds: entry.retryAfterSeconds };
 }
 
-/** The JSON body alone, for an answer whose status is another's. */
-export function errorBody(error: GatewayError, shape: ErrorShape, requestId: string): string {
+function errorBody(error: GatewayError, shape: ErrorShape, requestId: string): string {
   const { entry, message, param } = error;
   if (shape === 'openai')
     return JSON.stringify({ error: { message, type: entry.type, param, code: entry.code } });

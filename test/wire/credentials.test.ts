@@ -163,7 +163,7 @@ async function play(format: 'json' | 'text'): Promise<Round> {
   await chat('m');
   upstream.respondWith('/chat/completions', { kind: 'resetBeforeHead' });
   await chat('m');
-  // Passed on by contract, so these answers are not searched; what the gateway itself writes about them is.
+  // Passed on by contract, but for what the gateway itself has sent.
   for (const status of [400, 500]) {
     upstream.respondWith('/chat/completions', ({ headers }) => ({
       kind: 'answer',
@@ -171,15 +171,18 @@ async function play(format: 'json' | 'text'): Promise<Round> {
       headers: { 'x-echo': echo(headers) },
       body: { error: { message: echo(headers) } },
     }));
-    const { headers } = await standalone.caller(apiKey.text).chat('m');
-    answers.push(JSON.stringify([...headers]));
+    for (const model of ['m', 's']) expect((await chat(model)).text).toContain('you sent Bearer [redacted]');
+    await send(apiKey.text, 'POST', '/messages', { model: 'm', max_tokens: 1, messages: [] });
   }
-  upstream.respondWith('/chat/completions', ({ headers }) => ({
-    kind: 'errorInStream',
-    chunks: 1,
-    error: { message: echo(headers) },
-  }));
-  await standalone.caller(apiKey.text).chat('m', { stream: true });
+  for (const chunks of [0, 1]) {
+    upstream.respondWith('/chat/completions', ({ headers }) => ({
+      kind: 'errorInStream',
+      chunks,
+      error: { message: echo(headers) },
+    }));
+    expect((await chat('m', true)).text).toContain('you sent Bearer [redacted]');
+    await send(apiKey.text, 'POST', '/messages', { model: 'm', max_tokens: 1, messages: [], stream: true });
+  }
   // A model list that echoes, which goes into status, events and log: a change of the credential asks for it.
   upstream.respondWith('/models', ({ headers }) => ({
     kind: 'answer',

@@ -161,7 +161,7 @@ test('an error body without end is not waited for', async () => {
   const answer = await ask();
   expect(answer.status).toBe(503);
   expect(await answer.json()).toMatchObject({
-    error: { message: 'The model server answered with status 503.' },
+    error: { message: 'The model server answered 503 Service Unavailable', type: 'server_error' },
   });
 });
 

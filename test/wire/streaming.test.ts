@@ -123,7 +123,7 @@ describe('keep-alives', () => {
   });
 
   test.each<[string, Behaviour, string]>([
-    ['an error status', { kind: 'answer', status: 400, body: { error: { message: 'bad' } } }, 'status 400'],
+    ['an error status', { kind: 'answer', status: 400, body: { error: { message: 'bad' } } }, 'bad'],
     ['a reset', { kind: 'resetBeforeHead' }, 'closed'],
     ['no stream', { kind: 'answer', body: { choices: [] } }, 'did not answer with a stream'],
   ])('%s comes in the stream after them', async (_name, next, words) => {

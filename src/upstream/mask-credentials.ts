@@ -1,0 +1,46 @@
+import type { UpstreamConnection } from './connection.ts';
+
+/** No credential is shorter; a placeholder such as `none` would take words out of every text. */
+const shortestSecret = 8;
+const masks = new WeakMap<UpstreamConnection, RegExp | undefined>();
+
+/**
+ * What a node wrote, without the values that this connection sends of its own (credential and headers), because some
+ * servers repeat the headers of a request in their errors. The same bytes where there is none of them.
+ */
+export function maskCredentials(bytes: Buffer, connection: UpstreamConnection): Buffer {
+  const mask = maskOf(connection);
+  if (mask === undefined) return bytes;
+  const text = bytes.toString('latin1');
+  const masked = text.replace(mask, '[redacted]');
+  return masked === text ? bytes : Buffer.from(masked, 'latin1');
+}
+
+/** The same for a text. */
+export function maskText(text: string, connection: UpstreamConnection): string {
+  const bytes = Buffer.from(text);
+  const masked = maskCredentials(bytes, connection);
+  return masked === bytes ? text : masked.toString();
+}
+
+function maskOf(connection: UpstreamConnection): RegExp | undefined {
+  if (masks.has(connection)) return masks.get(connection);
+  const values = [connection.credential ?? '', ...connection.headers.map(({ value }) => value)];
+  const secrets = values.map((value) => value.trim()).filter(({ length }) => length >= shortestSecret);
+  // The longest first: one may be the beginning of another.
+  const sources = secrets.sort((one, other) => other.length - one.length).map(sourceOf);
+  const mask = sources.length === 0 ? undefined : new RegExp(sources.join('|'), 'g');
+  masks.set(connection, mask);
+  return mask;
+}
+
+/** Matches the UTF-8 bytes of a text, read as latin1, however JSON may have escaped them. */
+function sourceOf(secret: string): string {
+  return [...Buffer.from(secret).toString('latin1')].map(characterSource).join('');
+}
+
+function characterSource(character: string): string {
+  const hex = character.charCodeAt(0).toString(16).padStart(2, '0');
+  const anyCase = hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+  return `(?:\\\\?\\x${hex}|\\\\u00${anyCase})`;
+}
