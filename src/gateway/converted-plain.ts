@@ -19,6 +19,8 @@ export class ConvertedPlain implements CallerListener {
   readonly #answers: ChatAnswer[] = [];
   #next = 0;
   #left: number;
+  /** The one that failed: what it says of that may still be coming. */
+  #failed: CollectedAnswer | undefined;
   #over = false;
 
   constructor(options: ConvertedOptions) {
@@ -33,6 +35,7 @@ export class ConvertedPlain implements CallerListener {
   silent(): void {}
 
   gone(): void {
+    this.#failed?.abort();
     if (this.#over) return;
     this.#stop();
     this.#options.settle({ kind: 'gone' });
@@ -50,6 +53,7 @@ export class ConvertedPlain implements CallerListener {
       },
       failed: (failure) => {
         this.#asked.delete(answer);
+        if (!this.#over) this.#failed = answer;
         this.#fail(failure);
       },
     });

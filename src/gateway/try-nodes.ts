@@ -1,6 +1,5 @@
 import type { Log } from '../observe/log.ts';
 import type { Candidate, KeyEntry } from '../store/store.ts';
-import type { UpstreamError } from '../upstream/error.ts';
 import type { UpstreamPath } from '../upstream/paths.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { Attempt, type Outcome } from './attempt.ts';
@@ -14,10 +13,10 @@ import { conversionOf, convertedAttempt, withoutCredential } from './converted-a
 import { answerEstimate } from './count-tokens.ts';
 import { GatewayError } from './errors.ts';
 import { type Failure, judgeStatus } from './failure.ts';
-import { retryAfterSeconds } from './headers.ts';
 import { type Inspection, withModel } from './inspect.ts';
 import type { Limits } from './limits.ts';
 import { modelRefused } from './models.ts';
+import { reportFailure } from './report-failure.ts';
 import type { CallerFormat, NativeWish, RouteRefusal, Router } from './route.ts';
 
 /** What trying nodes needs of the gateway. */
@@ -86,7 +85,7 @@ export async function tryNodes(
   let failure: Failure | undefined;
   let refusals = 0;
   let refused: Extract<Failure, { kind: 'refused' }> | undefined;
-  while (tries.attempts < limits.attempts && clock() <= lastStart) {
+  while (tries.attempts < limits.attempts && (tries.attempts === 0 || clock() <= lastStart)) {
     const pick = router.next(inspection.model, key, format, tried, wish);
     if (pick === undefined) break;
     if (pick === 'ask') {
@@ -135,7 +134,7 @@ export async function tryNodes(
       return undefined;
     }
     failure = outcome.failure;
-    report(circuits, node.id, model, failure, now());
+    reportFailure(circuits, node.id, model, failure, now());
     if (!isWorthAnother(failure)) break;
   }
   return failure ?? refused ?? { kind: 'none', error: noNode(inspection.model), cause: undefined };
@@ -165,40 +164,6 @@ function attempt(
       },
     );
   });
-}
-
-/** Tells the circuits how an attempt failed. */
-function report(circuits: Circuits, node: string, model: string, failure: Failure, now: number): void {
-  if (failure.kind === 'status') {
-    circuits.answered(node, model, failure.status, retryAfterSeconds(failure.headers, now));
-  } else if (failure.kind === 'event' || failure.kind === 'refused') {
-    circuits.answered(node, model, failure.kind === 'event' ? failure.status : 400);
-  } else if (failure.cause !== undefined) {
-    reportBroken(circuits, node, model, failure.cause);
-  } else if (failure.kind === 'fault') {
-    const retryAfter = failure.headers === undefined ? undefined : retryAfterSeconds(failure.headers, now);
-    circuits.answered(node, model, failure.status, retryAfter);
-  } else if (failure.error.entry.status === 503) {
-    // The gateway's own trouble: it says nothing of the node.
-    circuits.abandoned(node, model);
-  } else {
-    circuits.answered(node, model, 502);
-  }
-}
-
-function reportBroken(
-  circuits: Circuits,
-  node: string,
-  model: string,
-  { code, answered }: UpstreamError,
-): void {
-  if (code === 'first_byte_timeout' || code === 'idle_timeout' || code === 'total_timeout') {
-    circuits.timedOut(node, model);
-  } else if (answered) {
-    circuits.answered(node, model, 502);
-  } else {
-    circuits.connectFailed(node, model);
-  }
 }
 
 /** A request that a node calls wrong is wrong everywhere (design: Failover). */

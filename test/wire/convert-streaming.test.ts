@@ -60,6 +60,14 @@ function textOf(path: Path, text: string): string {
   return chunks.map((line) => JSON.parse(line.slice(6)).choices[0]?.text ?? '').join('');
 }
 
+const unfinishedError: Behaviour = {
+  kind: 'run',
+  run: ({ response }) => {
+    response.writeHead(400, { 'content-type': 'application/json' });
+    response.write('{"error":');
+  },
+};
+
 const bytewise = (body: string): Behaviour => ({
   kind: 'run',
   run: async ({ response }) => {
@@ -171,11 +179,13 @@ describe('a caller that leaves', () => {
   test.each<[string, object, Behaviour]>([
     ['plain, before the head', {}, { kind: 'hang' }],
     ['plain, in the body', {}, { kind: 'slowBody', body: '   ', everyMilliseconds: 2000 }],
+    ['plain, in the body of an error', {}, unfinishedError],
+    ['streamed, in the body of an error', { stream: true }, unfinishedError],
     ['streamed, before the head', { stream: true }, { kind: 'hang' }],
     ['streamed, before content', { stream: true }, { kind: 'hangAfterHead' }],
     ['streamed, after content', { stream: true }, { kind: 'hangMidStream', chunks: 2 }],
   ])('%s: the node is left at once', async (_name, more, behaviour) => {
-    for (const path of everyPath) {
+    const leave = async (path: Path): Promise<number> => {
       node.respondWith('/chat/completions', behaviour);
       const before = node.requests.length;
       const abort = new AbortController();
@@ -187,10 +197,16 @@ describe('a caller that leaves', () => {
       const left = performance.now();
       abort.abort();
       await node.waitFor((requests) => requests[before]?.clientGoneTime !== undefined);
-      expect((node.requests[before]?.clientGoneTime ?? Number.POSITIVE_INFINITY) - left).toBeLessThan(100);
       await answer;
+      return (node.requests[before]?.clientGoneTime ?? Number.POSITIVE_INFINITY) - left;
+    };
+    for (const path of everyPath) {
+      // A busy machine may be late once; a gateway that waits is late each time.
+      let latest = await leave(path);
+      for (let again = 0; again < 2 && latest >= 100; again++) latest = await leave(path);
+      expect(latest).toBeLessThan(100);
     }
-    expect(gateway.done.map(({ status }) => status)).toEqual([499, 499, 499]);
+    expect(new Set(gateway.done.map(({ status }) => status))).toEqual(new Set([499]));
     expect(gateway.gateway.openCircuits()).toBe(0);
     expect(gateway.gateway.inFlight()).toBe(0);
   });

@@ -1,0 +1,44 @@
+import type { UpstreamError } from '../upstream/error.ts';
+import type { Circuits } from './circuits.ts';
+import type { Failure } from './failure.ts';
+import { retryAfterSeconds } from './headers.ts';
+
+/** Tells the circuits how an attempt failed. `now` is in milliseconds since 1970. */
+export function reportFailure(
+  circuits: Circuits,
+  node: string,
+  model: string,
+  failure: Failure,
+  now: number,
+): void {
+  if (failure.kind === 'status') {
+    circuits.answered(node, model, failure.status, retryAfterSeconds(failure.headers, now));
+  } else if (failure.kind === 'event' || failure.kind === 'refused') {
+    circuits.answered(node, model, failure.kind === 'event' ? failure.status : 400);
+  } else if (failure.cause !== undefined) {
+    reportBroken(circuits, node, model, failure.cause);
+  } else if (failure.kind === 'fault') {
+    const retryAfter = failure.headers === undefined ? undefined : retryAfterSeconds(failure.headers, now);
+    circuits.answered(node, model, failure.status, retryAfter);
+  } else if (failure.error.entry.status === 503) {
+    // The gateway's own trouble: it says nothing of the node.
+    circuits.abandoned(node, model);
+  } else {
+    circuits.answered(node, model, 502);
+  }
+}
+
+function reportBroken(
+  circuits: Circuits,
+  node: string,
+  model: string,
+  { code, answered }: UpstreamError,
+): void {
+  if (code === 'first_byte_timeout' || code === 'idle_timeout' || code === 'total_timeout') {
+    circuits.timedOut(node, model);
+  } else if (answered) {
+    circuits.answered(node, model, 502);
+  } else {
+    circuits.connectFailed(node, model);
+  }
+}
