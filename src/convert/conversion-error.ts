@@ -10,6 +10,8 @@ export interface Refusal {
   readonly reason: string;
   /** The fault in OpenAI's words, with the path, as a whole sentence. Without it one is made of code and reason. */
   readonly sentence?: string;
+  /** What a program reads in Anthropic's shape: `error.details.error_code`. */
+  readonly errorCode?: string;
 }
 
 /**
@@ -22,6 +24,7 @@ export class ConversionError extends Error {
   readonly param: string | null;
   readonly reason: string;
   readonly sentence: string;
+  readonly errorCode: string | undefined;
 
   constructor(refusal: Refusal) {
     const { param, reason } = refusal;
@@ -32,6 +35,7 @@ export class ConversionError extends Error {
     this.param = param;
     this.reason = reason;
     this.sentence = refusal.sentence ?? sentenceOf(refusal.code, param, reason);
+    this.errorCode = refusal.errorCode;
   }
 }
 

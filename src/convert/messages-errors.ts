@@ -4,9 +4,12 @@ import { isContextOverflow } from './upstream-error.ts';
 import type { UpstreamFault } from './upstream-fault.ts';
 
 /** A refused request in Anthropic's shape: `messages.0.content: Field required`. The gateway adds `request_id`. */
-export function messagesRefusal({ status, param, reason }: ConversionError): ConvertedError {
+export function messagesRefusal({ status, param, reason, errorCode }: ConversionError): ConvertedError {
   const path = param?.replaceAll(/\[(\d+)\]/g, '.$1');
-  return anthropicError(status, 'invalid_request_error', path === undefined ? reason : `${path}: ${reason}`);
+  const type = status === 404 ? 'not_found_error' : 'invalid_request_error';
+  const message = path === undefined ? reason : `${path}: ${reason}`;
+  const details = errorCode === undefined ? {} : { details: { error_code: errorCode } };
+  return { status, body: { type: 'error', error: { type, message, ...details } } };
 }
 
 /** A node's failure as an HTTP answer in Anthropic's shape. */

@@ -10,6 +10,7 @@ import { limits } from './limits.ts';
 import { hintFields, isAsked, type MessagesContext } from './messages-context.ts';
 import { convertOutputFormat } from './messages-output-format.ts';
 import { convertThinking } from './messages-thinking.ts';
+import { refuseThread } from './messages-thread.ts';
 import { convertTools } from './messages-tools.ts';
 import { convertTurns, systemText } from './messages-turns.ts';
 import {
@@ -138,6 +139,7 @@ function maxTokensField(count: number | undefined, dialect: Dialect): Partial<Ch
 }
 
 function refuseUnsupported(body: JsonObject): void {
+  refuseThread(body);
   const servers = optionalList(body, 'mcp_servers', '', limits.tools) ?? [];
   if (servers.length > 0)
     throw unsupportedParameter('mcp_servers', 'MCP servers are not supported by the model server');

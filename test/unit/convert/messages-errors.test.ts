@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ConversionError } from '../../../src/convert/conversion-error.ts';
 import { messagesFailure, messagesRefusal } from '../../../src/convert/messages-errors.ts';
+import { convertMessagesRequest } from '../../../src/convert/messages-request.ts';
 import { openAIFailure, openAIRefusal } from '../../../src/convert/openai-errors.ts';
 import { missing, wrongType } from '../../../src/convert/request-fields.ts';
 import { readUpstreamError } from '../../../src/convert/upstream-error.ts';
+import { options, request } from './messages-fixtures.ts';
 
 const said = '{"error":{"message":"no"}}';
 
@@ -123,6 +125,33 @@ describe('upstream failures', () => {
 });
 
 describe('refusals', () => {
+  it.each([
+    [{ type: 'create' }, 400, 'invalid_request_error', 'thread_unsupported_request', /^thread: /],
+    [
+      { type: 'continue', previous_message_id: 'msg_1' },
+      404,
+      'not_found_error',
+      'thread_not_found',
+      /^thread.previous_message_id: /,
+    ],
+  ])('of a held conversation make the SDKs send the whole one: %o', (thread, status, type, code, message) => {
+    const convert = () => convertMessagesRequest(request({ thread, messages: [] }), options());
+    const refusal = (): unknown => {
+      try {
+        return convert();
+      } catch (error) {
+        return messagesRefusal(error as ConversionError);
+      }
+    };
+    expect(refusal()).toEqual({
+      status,
+      body: {
+        type: 'error',
+        error: { type, message: expect.stringMatching(message), details: { error_code: code } },
+      },
+    });
+  });
+
   it('speak as Anthropic', () => {
     expect(messagesRefusal(missing('messages[0].content[2].text'))).toEqual({
       status: 400,

@@ -48,6 +48,7 @@ const samples: Readonly<Record<string, object>> = {
   container: { container: 'c' },
   'container.skills': { container: { skills: [{}] } },
   mcp_servers: { mcp_servers: [{}] },
+  thread: { thread: { type: 'create' } },
   'anything else': { 'anything else': 1 },
 };
 

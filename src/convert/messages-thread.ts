@@ -1,0 +1,24 @@
+import { ConversionError } from './conversion-error.ts';
+import { isObject, type JsonObject } from './json.ts';
+
+/**
+ * Refuses a conversation that the server is to hold (`thread`, beta message-threads-2026-08-12) with the codes on which
+ * Anthropic's SDKs send the whole of it instead. Dropped, a turn of an agent would reach the model without all before it.
+ */
+export function refuseThread({ thread }: JsonObject): void {
+  if (thread === undefined || thread === null) return;
+  if (isObject(thread) && thread['type'] === 'continue')
+    throw new ConversionError({
+      status: 404,
+      code: 'previous_message_not_found',
+      param: 'thread.previous_message_id',
+      reason: 'No conversation is held here; send the whole conversation',
+      errorCode: 'thread_not_found',
+    });
+  throw new ConversionError({
+    code: 'unsupported_parameter',
+    param: 'thread',
+    reason: 'The model server holds no conversations; send the whole conversation without this field',
+    errorCode: 'thread_unsupported_request',
+  });
+}
