@@ -18,6 +18,8 @@ export interface Lab {
   /** Further ones that no row has touched; whoever asks for them stops them. */
   fresh: { bare: () => Promise<ProcessUnderTest>; gateway: () => Promise<ProcessUnderTest> };
   bigGateway: () => Promise<ProcessUnderTest>;
+  /** Stops it and starts it again on the data folder that it left, with all statuses stored. */
+  restartBigGateway: () => Promise<ProcessUnderTest>;
   /** Manifests of the gateway with the big set. */
   readonly bigManifests: string;
   /** Writes one line about what is going on. */
@@ -91,19 +93,28 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
       return started;
     };
   };
+  const startBig = once(() => {
+    const { keys, nodes, modelsPerNode } = options.bigSet;
+    progress(`writing manifests of ${keys} keys and ${nodes} nodes × ${modelsPerNode} models`);
+    writeSmallSet(bigManifests, upstream.port);
+    writeBigSet(bigManifests, upstream.port, options.bigSet);
+    progress('starting the gateway with them');
+    return startGateway('big', bigManifests);
+  });
+  let restartedBig: Promise<ProcessUnderTest> | undefined;
   return {
     ...{ options, upstream, bigManifests, progress },
     bare: once(() => startBare('bare')),
     gateway: once(() => startSmall('gateway')),
     fresh: { bare: () => startBare('fresh bare'), gateway: () => startSmall('fresh-gateway') },
-    bigGateway: once(() => {
-      const { keys, nodes, modelsPerNode } = options.bigSet;
-      progress(`writing manifests of ${keys} keys and ${nodes} nodes × ${modelsPerNode} models`);
-      writeSmallSet(bigManifests, upstream.port);
-      writeBigSet(bigManifests, upstream.port, options.bigSet);
-      progress('starting the gateway with them');
-      return startGateway('big', bigManifests);
-    }),
+    bigGateway: () => restartedBig ?? startBig(),
+    restartBigGateway: async () => {
+      await (await startBig()).stop();
+      progress('starting the gateway with the big set again, with all statuses stored');
+      restartedBig = startGateway('big', bigManifests);
+      running.push(restartedBig);
+      return restartedBig;
+    },
     stop: async () => {
       const started = await Promise.allSettled(running);
       await Promise.all(

@@ -1,3 +1,4 @@
+import type { Lab } from '../lab.ts';
 import { below, type Result, type Row } from '../result.ts';
 import { settle } from '../settle.ts';
 import { compareThroughput, promptSizes, throughputNote } from './throughput.ts';
@@ -41,6 +42,32 @@ export const bigSet: Row = {
       note: `at ready ${atReady.toFixed(0)} MB, settled ${settled.toFixed(0)} MB, after traffic ${afterLoad.toFixed(0)} MB, small set ${(gateway.residentBytes() / 1e6).toFixed(0)} MB`,
       figures: { atReady, settled, afterLoad },
     });
+    if (lab.options.gateway === 'gateway') results.push(...(await measureRestart(lab)));
     return results;
   },
 };
+
+/** The second start: beside the manifests there are 100,000 statuses and 1,000 model lists to read. */
+async function measureRestart(lab: Lab): Promise<Result[]> {
+  const big = await lab.restartBigGateway();
+  const atReady = big.residentBytes() / 1e6;
+  await big.probe('start');
+  const settleSeconds = await settle(big);
+  const { stalls } = (await big.probe('stop')) as { stalls: number[] };
+  const settled = big.residentBytes() / 1e6;
+  const worst = Math.max(0, ...stalls).toFixed(0);
+  return [
+    {
+      ...{ row: 'big-set', measure: 'big set, started again: time to ready' },
+      ...below(15, big.readyMilliseconds / 1000, 's'),
+      ...{ note: `then busy for ${settleSeconds.toFixed(0)} s, event loop blocked ≤ ${worst} ms` },
+      figures: { settleSeconds, stalls },
+    },
+    {
+      ...{ row: 'big-set', measure: 'big set, started again: resident memory' },
+      ...below(600, Math.max(atReady, settled), 'MB'),
+      note: `at ready ${atReady.toFixed(0)} MB, settled ${settled.toFixed(0)} MB`,
+      figures: { atReady, settled },
+    },
+  ];
+}
