@@ -12,6 +12,8 @@ test.each([
   ['https://x.example/', '/models', 'https://x.example/models'],
   ['https://x.example/anthropic', '/v1/messages', 'https://x.example/anthropic/v1/messages'],
   ['https://x.example/v1', '/v1/messages/count_tokens', 'https://x.example/v1/messages/count_tokens'],
+  ['http://v.example:8000/v1', '/tokenize', 'http://v.example:8000/tokenize'],
+  ['http://v.example/llm/v1/', '/tokenize', 'http://v.example/llm/tokenize'],
   ['https://x.example/v1beta', '/v1/messages', 'https://x.example/v1/messages'],
   ['https://x.example/V1.2-preview', '/v1/messages', 'https://x.example/v1/messages'],
   ['https://x.example/v1beta/openai', '/v1/messages', 'https://x.example/v1beta/openai/v1/messages'],
