@@ -4,6 +4,12 @@ export const benchModels = { plain: 'bench', stream: 'bench-stream', idle: 'benc
 /** Digits of a stream's number in a request; fixed, so that it is found at one place. */
 export const streamNumberDigits = 6;
 
+/** Stands before a stream's number: some formats carry `user`, the text all of them. */
+export const streamNumberMark = '#';
+
+/** The format that a request is written in. A node of the bench speaks chat alone, so others are converted. */
+export type BenchFormat = 'chat' | 'messages' | 'responses';
+
 /** What every request to one target carries. */
 export interface Caller {
   port: number;
@@ -11,21 +17,39 @@ export interface Caller {
 }
 
 /** One whole request, head and body, as bytes; the prompt has about `promptBytes`. */
-export function plainRequest(caller: Caller, promptBytes: number): Buffer {
-  return withHead(caller, { model: benchModels.plain, messages: conversation(promptBytes) });
+export function plainRequest(caller: Caller, promptBytes: number, format: BenchFormat = 'chat'): Buffer {
+  return withHead(caller, format, { model: benchModels.plain, ...said(format, conversation(promptBytes)) });
 }
 
 /** A request for a stream, which carries its number so that generator and upstream can go in step. */
-export function streamRequest(caller: Caller, model: 'stream' | 'idle', number: number): Buffer {
-  const user = String(number).padStart(streamNumberDigits, '0');
+export function streamRequest(
+  caller: Caller,
+  model: 'stream' | 'idle',
+  number: number,
+  format: BenchFormat = 'chat',
+): Buffer {
   const messages = conversation(1000);
-  return withHead(caller, { model: benchModels[model], user, stream: true, messages });
+  const [first] = messages;
+  const digits = String(number).padStart(streamNumberDigits, '0');
+  if (first !== undefined) first.content = `${streamNumberMark}${digits} ${first.content}`;
+  return withHead(caller, format, { model: benchModels[model], ...said(format, messages), stream: true });
 }
 
-function withHead(caller: Caller, value: object): Buffer {
+const paths: Readonly<Record<BenchFormat, string>> = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+};
+
+function said(format: BenchFormat, messages: readonly object[]): object {
+  if (format === 'responses') return { input: messages };
+  return format === 'messages' ? { messages, max_tokens: 4096 } : { messages };
+}
+
+function withHead(caller: Caller, format: BenchFormat, value: object): Buffer {
   const body = Buffer.from(JSON.stringify(value));
   const head = [
-    'POST /v1/chat/completions HTTP/1.1',
+    `POST ${paths[format]} HTTP/1.1`,
     `Host: 127.0.0.1:${caller.port}`,
     `Authorization: Bearer ${caller.key}`,
     'Content-Type: application/json',

@@ -1,5 +1,4 @@
 import { coreUnderTest } from './affinity.ts';
-import type { ProcessUnderTest } from './process-under-test.ts';
 import { idleSeconds, processorSeconds } from './processor-time.ts';
 import { median } from './statistics.ts';
 
@@ -11,19 +10,27 @@ interface Round {
   othersShare: number;
 }
 
-export interface Comparison {
-  /** Per second of each target, median of the rounds, in the order given. */
-  medians: number[];
+/** One target ÷ another, round by round. */
+export interface Ratio {
   /** The ratio that counts: by the clock on a quiet machine, by processor time on a busy one. */
   ratio: number;
-  /** Median over the rounds of (last target ÷ the one before it), by the clock. */
+  /** Median over the rounds, by the clock. */
   clockRatio: number;
   /** The same per second of processor time: blind to waiting, but unmoved by what else runs. */
   processorRatio: number;
   /** Mean share of the core that others had. */
   othersShare: number;
+}
+
+/** The last target ÷ the one before it, and what it is made of. */
+export interface Comparison extends Ratio {
+  /** Per second of each target, median of the rounds, in the order given. */
+  medians: number[];
   rounds: Round[][];
 }
+
+/** What is compared: anything that runs in a process; the same process may stand for several. */
+type Target = { readonly pid: number } | undefined;
 
 /** Above this share of the core in other hands the clock says more about them than about the targets. */
 const busyShare = 0.05;
@@ -32,10 +39,10 @@ const busyShare = 0.05;
  * Measures targets in turns (A B B A A B …), so that whatever else the machine does meets them alike, and compares the last target
  * with the one before it, round by round.
  */
-export async function compare(
-  targets: readonly (ProcessUnderTest | undefined)[],
+export async function compare<T extends Target>(
+  targets: readonly T[],
   rounds: number,
-  measure: (target: ProcessUnderTest | undefined, meter: Meter) => Promise<number>,
+  measure: (target: T, meter: Meter) => Promise<number>,
 ): Promise<Comparison> {
   const results: Round[][] = [];
   for (let round = 0; round < rounds; round++) {
@@ -43,25 +50,34 @@ export async function compare(
     if (round % 2 === 1) order.reverse();
     const measured: Round[] = [];
     for (const index of order) {
-      const meter = coreMeter(targets[index]);
-      const perSecond = await measure(targets[index], meter);
+      const target = targets[index] as T;
+      const meter = coreMeter(target);
+      const perSecond = await measure(target, meter);
       const { own, others } = meter.shares();
       measured[index] = { perSecond, perProcessorSecond: perSecond / own, othersShare: others };
     }
     results.push(measured);
   }
   const last = targets.length - 1;
+  return {
+    ...ratioOf(results, last, last - 1),
+    rounds: results,
+    medians: targets.map((_, index) => median(results.map((round) => round[index]?.perSecond ?? Number.NaN))),
+  };
+}
+
+/** One target of a comparison ÷ another one, by their places. */
+export function ratioOf(rounds: Comparison['rounds'], over: number, under: number): Ratio {
   const ratio = (field: 'perSecond' | 'perProcessorSecond') =>
     median(
-      results.map((round) => (round[last]?.[field] ?? Number.NaN) / (round[last - 1]?.[field] ?? Number.NaN)),
+      rounds.map((round) => (round[over]?.[field] ?? Number.NaN) / (round[under]?.[field] ?? Number.NaN)),
     );
-  const shares = results.flatMap((round) => round.slice(-2).map(({ othersShare }) => othersShare));
+  const shares = rounds.flatMap((round) => [round[under], round[over]].map((one) => one?.othersShare ?? 0));
   const othersShare = shares.reduce((sum, share) => sum + share, 0) / shares.length;
   const [clockRatio, processorRatio] = [ratio('perSecond'), ratio('perProcessorSecond')];
   return {
     ratio: othersShare > busyShare ? processorRatio : clockRatio,
-    ...{ clockRatio, processorRatio, othersShare, rounds: results },
-    medians: targets.map((_, index) => median(results.map((round) => round[index]?.perSecond ?? Number.NaN))),
+    ...{ clockRatio, processorRatio, othersShare },
   };
 }
 
@@ -71,7 +87,7 @@ export interface Meter {
   shares: () => { own: number; others: number };
 }
 
-function coreMeter(target: ProcessUnderTest | undefined): Meter {
+function coreMeter(target: Target): Meter {
   const marks = { start: { own: 0, idle: 0, time: 0 }, end: { own: 0, idle: 0, time: 0 } };
   return {
     mark: (edge) => {

@@ -1,5 +1,13 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { benchModels, streamNumberDigits } from './bench-requests.ts';
+import { benchModels, streamNumberDigits, streamNumberMark } from './bench-requests.ts';
+
+/** What one stream sends: its start with the head of the answer, then `piece` again and again, then its end. */
+export interface StreamScript {
+  readonly start: Buffer;
+  readonly piece: Buffer;
+  readonly pieces: number;
+  readonly end: Buffer;
+}
 
 /** The model server of the bench. */
 export interface FastUpstream {
@@ -12,6 +20,10 @@ export interface FastUpstream {
   answered: () => number;
   /** Sends the next piece of stream `number`: the generator calls it when it has received the one before. */
   advance: (number: number) => void;
+  /** Gives stream `number` another script than `streamChunks` pieces of text; undefined: that one again. */
+  script: (number: number, script: StreamScript | undefined) => void;
+  /** Called with the number of a stream just before its start is written. */
+  onStart: ((number: number) => void) | undefined;
   stop: () => void;
 }
 
@@ -21,20 +33,31 @@ export interface FastUpstream {
  * a slow proxy, which would then move many at a time: the slower the proxy, the cheaper its work.
  */
 export async function startFastUpstream(streamChunks: number): Promise<FastUpstream> {
-  const streams = new Map<number, { socket: Socket; sent: number }>();
+  const ordinary: StreamScript = {
+    start: streamStart,
+    piece: streamPiece,
+    // The start holds the first one.
+    pieces: streamChunks - 1,
+    end: streamEnd,
+  };
+  const scripts = new Map<number, StreamScript>();
+  const streams = new Map<number, { socket: Socket; sent: number; script: StreamScript }>();
   const sockets = new Set<Socket>();
   let answered = 0;
 
   const answer = (socket: Socket, bodyStart: string) => {
     answered += 1;
-    if (!bodyStart.includes('"stream":true')) {
+    // Told by the model: a converted request has `stream` at its end.
+    if (bodyStart.includes(`"${benchModels.plain}"`)) {
       socket.write(plainAnswer);
       return;
     }
-    const user = bodyStart.indexOf('"user":"') + 8;
-    const number = Number(bodyStart.slice(user, user + streamNumberDigits));
-    if (!bodyStart.includes(`"${benchModels.idle}"`)) streams.set(number, { socket, sent: 1 });
-    socket.write(streamStart);
+    const mark = bodyStart.indexOf(streamNumberMark) + 1;
+    const number = Number(bodyStart.slice(mark, mark + streamNumberDigits));
+    const script = scripts.get(number) ?? ordinary;
+    if (!bodyStart.includes(`"${benchModels.idle}"`)) streams.set(number, { socket, sent: 0, script });
+    upstream.onStart?.(number);
+    socket.write(script.start);
   };
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
@@ -47,7 +70,7 @@ export async function startFastUpstream(streamChunks: number): Promise<FastUpstr
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', 1024, resolve));
 
-  return {
+  const upstream: FastUpstream = {
     port: (server.address() as AddressInfo).port,
     plainBytes: plainBody.length,
     streamLines: streamChunks + 1,
@@ -55,19 +78,25 @@ export async function startFastUpstream(streamChunks: number): Promise<FastUpstr
     advance: (number) => {
       const stream = streams.get(number);
       if (stream === undefined) return;
-      if (stream.sent < streamChunks) {
+      if (stream.sent < stream.script.pieces) {
         stream.sent += 1;
-        stream.socket.write(streamPiece);
+        stream.socket.write(stream.script.piece);
       } else {
         streams.delete(number);
-        stream.socket.write(streamEnd);
+        stream.socket.write(stream.script.end);
       }
     },
+    script: (number, script) => {
+      if (script === undefined) scripts.delete(number);
+      else scripts.set(number, script);
+    },
+    onStart: undefined,
     stop: () => {
       server.close();
       for (const socket of sockets) socket.destroy();
     },
   };
+  return upstream;
 }
 
 /** Calls `onRequest` with the first bytes of the body at the end of each request of one connection. */
@@ -124,18 +153,22 @@ const plainAnswer = Buffer.concat([
   ),
   plainBody,
 ]);
-const streamPiece = chunk(
-  `data: ${JSON.stringify({
-    ...common,
-    object: 'chat.completion.chunk',
-    choices: [{ index: 0, delta: { content: ' word' }, finish_reason: null }],
-  })}\n\n`,
-);
-const streamStart = Buffer.concat([
-  Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n'),
-  streamPiece,
-]);
-const streamEnd = Buffer.concat([chunk('data: [DONE]\n\n'), Buffer.from('0\r\n\r\n')]);
+/** One event of a streamed answer, as one chunk of HTTP. */
+export function streamDelta(delta: object): Buffer {
+  const choices = [{ index: 0, delta, finish_reason: null }];
+  return chunk(`data: ${JSON.stringify({ ...common, object: 'chat.completion.chunk', choices })}\n\n`);
+}
+
+/** The head of a streamed answer, and its first events. */
+export function streamStartOf(...events: readonly Buffer[]): Buffer {
+  const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
+  return Buffer.concat([Buffer.from(head), ...events]);
+}
+
+const streamPiece = streamDelta({ content: ' word' });
+const streamStart = streamStartOf(streamPiece);
+/** The end of a streamed answer. */
+export const streamEnd = Buffer.concat([chunk('data: [DONE]\n\n'), Buffer.from('0\r\n\r\n')]);
 
 function chunk(text: string): Buffer {
   return Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);

@@ -1,10 +1,12 @@
 import { connect, type Socket } from 'node:net';
-import { ResponseReader } from './response-reader.ts';
+import { dataLine, ResponseReader } from './response-reader.ts';
 
 /** What a right answer looks like. */
 export interface Expected {
   bodyBytes?: number;
   dataLines?: number;
+  /** The lines that count, as the line end before one and its first bytes; all `data:` lines where absent. */
+  marker?: Buffer;
 }
 
 /** Receives what happens on a connection. */
@@ -48,6 +50,7 @@ export class LoadConnection {
 
   send(request: Buffer, expected: Expected): void {
     this.#expected = expected;
+    this.#reader.marker = expected.marker ?? dataLine;
     this.startTime = performance.now();
     this.#socket.write(request);
   }

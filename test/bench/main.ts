@@ -8,6 +8,11 @@ import { benchOptions, usage } from './options.ts';
 import type { Result, Row } from './result.ts';
 import { bigSet } from './rows/big-set.ts';
 import { changes } from './rows/changes.ts';
+import { converted } from './rows/converted.ts';
+import { convertedFirst } from './rows/converted-first.ts';
+import { convertedLength } from './rows/converted-length.ts';
+import { convertedMemory } from './rows/converted-memory.ts';
+import { convertedStreams } from './rows/converted-streams.ts';
 import { idleStreams } from './rows/idle-streams.ts';
 import { latency } from './rows/latency.ts';
 import { streaming } from './rows/streaming.ts';
@@ -15,7 +20,11 @@ import { throughput } from './rows/throughput.ts';
 import { table } from './table.ts';
 
 // The big set comes last, so that its process does not share the core with rows that do not need it.
-const rows: readonly Row[] = [throughput, streaming, latency, idleStreams, bigSet, changes];
+const rows: readonly Row[] = [
+  ...[throughput, streaming, latency, idleStreams],
+  ...[converted, convertedStreams, convertedLength, convertedMemory, convertedFirst],
+  ...[bigSet, changes],
+];
 
 process.exitCode = await bench();
 

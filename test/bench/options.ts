@@ -10,6 +10,12 @@ export interface BenchOptions {
   /** Changes of a key or a node while the event loop is watched. */
   changes: number;
   idleStreams: number;
+  /** Rounds of each comparison of converted requests with passed-through ones. */
+  convertedRounds: number;
+  /** Rounds of the comparison of long converted streams with short ones. */
+  lengthRounds: number;
+  /** Converted streams that are held open. */
+  convertedIdle: number;
   strict: boolean;
   /** Rows to run; empty: all. */
   only: readonly string[];
@@ -44,6 +50,9 @@ export function benchOptions(argv: readonly string[]): BenchOptions {
     bigSet: { keys: 100_000, nodes: 1000, modelsPerNode: 500 },
     changes: values.long ? 120 : 32,
     idleStreams: 5000,
+    convertedRounds: values.long ? 21 : 5,
+    lengthRounds: values.long ? 9 : 3,
+    convertedIdle: values.long ? 5000 : 1500,
     strict: values.strict,
     only: values.only,
     profile: values.profile,

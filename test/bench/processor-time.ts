@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 // Linux counts processor time in ticks of 10 ms, whatever the kernel's own clock is.
 const ticksPerSecond = 100;
@@ -9,6 +9,17 @@ export function processorSeconds(pid: number): number {
     .replace(/^.*\) /, '')
     .split(' ');
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
+/** The same to the microsecond, of the threads that still run: for what takes less than seconds. */
+export function fineProcessorSeconds(pid: number): number {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const nanoseconds = threads.map((id) => Number(read(`/proc/${pid}/task/${id}/schedstat`).split(' ')[0]));
+    return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e9;
+  } catch {
+    return Number.NaN;
+  }
 }
 
 /** Seconds for which a core has had nothing to do; NaN where the system does not tell. */

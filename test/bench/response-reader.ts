@@ -1,13 +1,15 @@
-const marker = Buffer.from('\ndata:');
+/** What a counted line begins with, behind the end of the line before it. */
+export const dataLine = Buffer.from('\ndata:');
 
 /**
  * Reads HTTP/1.1 answers of one connection, one after the other, with as little work as verifying them allows: status,
- * bytes of content, and the `data:` lines of a chunked one.
+ * bytes of content, and the lines of a chunked one that begin with `marker`.
  */
 export class ResponseReader {
   status = 0;
   bodyBytes = 0;
   dataLines = 0;
+  marker: Buffer = dataLine;
   #state: 'head' | 'length' | 'size' | 'data' | 'dataEnd' | 'trailer' = 'head';
   #head: Buffer | undefined;
   #left = 0;
@@ -111,8 +113,9 @@ export class ResponseReader {
     return bytes.length;
   }
 
-  /** Counts the lines that begin with `data:`, also where one is cut between two pieces. */
+  /** Counts the lines, also where one is cut between two pieces. */
   #countLines(bytes: Buffer): void {
+    const { marker } = this;
     let at = 0;
     while (this.#matched > 0 && this.#matched < marker.length && at < bytes.length) {
       if (bytes[at] === marker[this.#matched]) {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { streamRequest } from '../bench-requests.ts';
+import { type BenchFormat, streamRequest } from '../bench-requests.ts';
 import { callerOf } from '../lab.ts';
 import { LoadConnection } from '../load-connection.ts';
 import type { ProcessUnderTest } from '../process-under-test.ts';
@@ -25,30 +25,39 @@ export const idleStreams: Row = {
 };
 
 /** Measures a process of its own: memory that earlier rows left to one would be used again, and hide the growth. */
-async function ofFresh(start: () => Promise<ProcessUnderTest>, count: number): Promise<number> {
+export async function ofFresh(
+  start: () => Promise<ProcessUnderTest>,
+  count: number,
+  format: BenchFormat = 'chat',
+): Promise<number> {
   const target = await start();
   try {
-    return await perStream(target, count);
+    return await perStream(target, count, format);
   } finally {
     await target.stop();
   }
 }
 
 /** KB (1,000 bytes) of resident memory that each of `count` streams costs. */
-async function perStream(target: ProcessUnderTest, count: number): Promise<number> {
+async function perStream(target: ProcessUnderTest, count: number, format: BenchFormat): Promise<number> {
   // A few first: what the process needs once is not the streams' cost.
-  await hold(target, Math.min(50, count), () => {});
+  await hold(target, Math.min(50, count), format, () => {});
   await delay(500);
   const before = target.residentBytes();
   let during = before;
-  await hold(target, count, () => {
+  await hold(target, count, format, () => {
     during = target.residentBytes();
   });
   return (during - before) / count / 1000;
 }
 
 /** Opens streams, waits until each has had its first chunk and 2 s more, calls `whileOpen`, and closes them. */
-async function hold(target: ProcessUnderTest, count: number, whileOpen: () => void): Promise<void> {
+async function hold(
+  target: ProcessUnderTest,
+  count: number,
+  format: BenchFormat,
+  whileOpen: () => void,
+): Promise<void> {
   const caller = callerOf(target);
   const connections: LoadConnection[] = [];
   const started = new Set<LoadConnection>();
@@ -66,7 +75,7 @@ async function hold(target: ProcessUnderTest, count: number, whileOpen: () => vo
       });
       connections.push(connection);
       await connection.ready;
-      connection.send(streamRequest(caller, 'idle', index), {});
+      connection.send(streamRequest(caller, 'idle', index, format), {});
       // As many under way as a backlog holds, and no more.
       while (connections.length - started.size > 100 && failure === undefined) await delay(1);
     }

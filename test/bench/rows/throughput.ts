@@ -1,6 +1,6 @@
 import { plainRequest } from '../bench-requests.ts';
 import { runClosedLoop } from '../closed-loop.ts';
-import { type Comparison, compare } from '../comparison.ts';
+import { type Comparison, compare, type Ratio } from '../comparison.ts';
 import { callerOf, type Lab } from '../lab.ts';
 import type { ProcessUnderTest } from '../process-under-test.ts';
 import { atLeast, type Result, type Row } from '../result.ts';
@@ -68,7 +68,7 @@ export function throughputNote({
   processorRatio,
   othersShare,
   ratio,
-}: Comparison): string {
+}: Ratio & Pick<Comparison, 'medians'>): string {
   const [bare, gateway] = medians.slice(-2).map((perSecond) => perSecond.toFixed(0));
   const busy = `others had ${(othersShare * 100).toFixed(0)} % of the core, so per CPU second`;
   const how =
