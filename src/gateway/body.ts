@@ -87,9 +87,9 @@ class BodyReading extends PendingBody {
     request.on('close', () => {
       if (!request.complete) this.#fail(new CallerGone());
     });
-    // A reset is followed by 'close'; without a listener it would end the process.
-    request.on('error', ignore);
     if (decoder === undefined) return;
+    // A reset is followed by 'close'.
+    request.on('error', ignore);
     decoder.on('error', () => {
       const message = 'The request body does not match its content-encoding.';
       this.#fail(new GatewayError('invalid_encoding', message));

@@ -35,20 +35,26 @@ export interface RequestMetrics {
 export function createRequestMetrics(registry: Registry): RequestMetrics {
   const registers = [registry];
   const counts = new RequestCounts();
-  new Counter({
+  // Whichever of the two is scraped first brings both up to date.
+  const takeCounts = (): void => {
+    counts.take((labels, requests, tried) => {
+      total.inc({ ...labels }, requests);
+      if (tried > 0) attempts.inc({ route: labels.route }, tried);
+    });
+  };
+  const total = new Counter({
     name: 'modelgateway_requests_total',
     help: 'Requests answered, by route, model, node and HTTP status (499: the caller left).',
     labelNames: ['route', 'model', 'node', 'code'],
     registers,
-    collect() {
-      counts.take((labels, requests) => this.inc({ ...labels }, requests));
-    },
+    collect: takeCounts,
   });
   const attempts = new Counter({
     name: 'modelgateway_attempts_total',
     help: 'Attempts on nodes, first ones and retries.',
     labelNames: ['route'],
     registers,
+    collect: takeCounts,
   });
   const duration = new Histogram({
     name: 'modelgateway_request_duration_seconds',
@@ -69,8 +75,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
   };
   return {
     record({ route, status, model = 'other', node = 'none', attempts: tried, durationMs }) {
-      counts.add(route, model, node, status);
-      if (tried > 0) attempts.inc({ route }, tried);
+      counts.add(route, model, node, status, tried);
       duration.observe({ route }, durationMs / 1000);
     },
     observe({ inFlight, openCircuits }) {

@@ -9,7 +9,8 @@ export interface RequestLabels {
 /** How many requests there were with these labels since it was last asked. */
 interface Count {
   readonly labels: RequestLabels;
-  pending: number;
+  requests: number;
+  attempts: number;
 }
 
 type Tree<Leaf> = Map<string, Leaf>;
@@ -22,24 +23,26 @@ export class RequestCounts {
   readonly #routes: Tree<Tree<Tree<Map<number, Count>>>> = new Map();
   readonly #counts: Count[] = [];
 
-  add(route: string, model: string, node: string, code: number): void {
+  add(route: string, model: string, node: string, code: number, attempts: number): void {
     const codes = under(under(under(this.#routes, route), model), node);
     const count = codes.get(code);
     if (count !== undefined) {
-      count.pending += 1;
+      count.requests += 1;
+      count.attempts += attempts;
       return;
     }
-    const first = { labels: { route, model, node, code }, pending: 1 };
+    const first = { labels: { route, model, node, code }, requests: 1, attempts };
     codes.set(code, first);
     this.#counts.push(first);
   }
 
   /** Hands over what came since the last call. */
-  take(each: (labels: RequestLabels, requests: number) => void): void {
+  take(each: (labels: RequestLabels, requests: number, attempts: number) => void): void {
     for (const count of this.#counts) {
-      if (count.pending === 0) continue;
-      each(count.labels, count.pending);
-      count.pending = 0;
+      if (count.requests === 0) continue;
+      each(count.labels, count.requests, count.attempts);
+      count.requests = 0;
+      count.attempts = 0;
     }
   }
 }

@@ -16,7 +16,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #pool: Pool;
   readonly #options: Dispatcher.DispatchOptions;
   readonly #handler: UpstreamHandler;
-  readonly #timer: NodeJS.Timeout;
+  /** When it has to be over, by the pool's clock. */
+  readonly deadlineMs: number;
   #slot: Slot;
   #controller: Dispatcher.DispatchController | undefined;
   #begun = false;
@@ -42,8 +43,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
       headersTimeout: timeouts.firstByteSeconds * 1000,
       bodyTimeout: timeouts.idleSeconds * 1000,
     };
-    this.#timer = setTimeout(onTotalTimeout, timeouts.totalSeconds * 1000, this);
-    this.#slot = pool.acquire();
+    this.deadlineMs = performance.now() + timeouts.totalSeconds * 1000;
+    this.#slot = pool.acquire(this);
     this.#slot.client.dispatch(this.#options, this);
   }
 
@@ -124,13 +125,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #retry(): void {
     this.#controller = undefined;
     this.#pool.discard(this.#slot);
-    this.#slot = this.#pool.acquireFresh();
+    this.#slot = this.#pool.acquireFresh(this);
     this.#slot.client.dispatch(this.#options, this);
   }
 
   #finish(): void {
     this.#done = true;
-    clearTimeout(this.#timer);
+    this.#slot.exchange = undefined;
   }
 
   #drop(): void {
@@ -140,7 +141,3 @@ export class Exchange implements Dispatcher.DispatchHandler {
 }
 
 const aborted = new Error('aborted');
-
-function onTotalTimeout(exchange: Exchange): void {
-  exchange.totalTimeout();
-}

@@ -1,8 +1,10 @@
 import type { Connect } from './connect.ts';
-import { Slot } from './slot.ts';
+import { Slot, type Timed } from './slot.ts';
 
 /** Unused connections kept to one node; more are closed when their request ends. */
 const maxIdle = 512;
+/** How late a total timeout may be noticed. */
+const sweepMs = 100;
 
 /**
  * The connections to one model server: as many as there are requests in flight, the one used last reused
@@ -15,6 +17,7 @@ export class Pool {
   readonly #slots = new Set<Slot>();
   readonly #idle: Slot[] = [];
   #closing = false;
+  #sweeper: NodeJS.Timeout | undefined;
   readonly #waiting: (() => void)[] = [];
 
   constructor(origin: string, connect: Connect) {
@@ -28,20 +31,20 @@ export class Pool {
   }
 
   /** A connection for one request; the caller gives it back by `release` or `discard`. */
-  acquire(): Slot {
+  acquire(exchange: Timed): Slot {
     for (;;) {
       const slot = this.#idle.pop();
-      if (slot === undefined) return this.acquireFresh();
-      if (slot.usable) return slot;
+      if (slot === undefined) return this.acquireFresh(exchange);
+      if (slot.usable) return this.#begin(slot, exchange);
       this.discard(slot);
     }
   }
 
   /** A connection that has served nobody yet. */
-  acquireFresh(): Slot {
+  acquireFresh(exchange: Timed): Slot {
     const slot = new Slot(this.#origin, this.#connect, this.#onDisconnect);
     this.#slots.add(slot);
-    return slot;
+    return this.#begin(slot, exchange);
   }
 
   /** The request was answered in full: the connection may serve another. */
@@ -72,6 +75,26 @@ export class Pool {
     this.#idle.length = 0;
     for (const slot of this.#slots) this.discard(slot);
     return this.close();
+  }
+
+  #begin(slot: Slot, exchange: Timed): Slot {
+    slot.exchange = exchange;
+    this.#sweeper ??= setInterval(() => this.#sweep(), sweepMs).unref();
+    return slot;
+  }
+
+  /** Ends what took too long. A timer for each request, set and cleared again, would cost more than looking at all. */
+  #sweep(): void {
+    const now = performance.now();
+    let busy = false;
+    for (const { exchange } of this.#slots) {
+      if (exchange === undefined) continue;
+      busy = true;
+      if (now >= exchange.deadlineMs) exchange.totalTimeout();
+    }
+    if (busy) return;
+    clearInterval(this.#sweeper);
+    this.#sweeper = undefined;
   }
 
   readonly #onDisconnect = (slot: Slot): void => {

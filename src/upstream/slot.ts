@@ -7,6 +7,13 @@ const maxHeaderSize = 64 * 1024;
 /** How long an unused connection is kept, unless the node's `Keep-Alive` header says otherwise. */
 const keepAliveMs = 30_000;
 
+/** Who uses a connection: it is ended when its time is over. */
+export interface Timed {
+  /** Of `performance.now()`. */
+  readonly deadlineMs: number;
+  totalTimeout(): void;
+}
+
 /**
  * A place for one connection, used by one request at a time: an undici Client that says whether its socket
  * has served a request before, and whose connecting can be broken off.
@@ -15,6 +22,8 @@ export class Slot {
   readonly client: Client;
   /** Requests that the present socket has answered in full. */
   served = 0;
+  /** Whose answer is under way. */
+  exchange: Timed | undefined;
   #socket: Socket | undefined;
 
   /** `onDisconnect` is called when a socket that stood has closed. */
