@@ -1,6 +1,7 @@
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorCode, GatewayError } from './errors.ts';
-import { wireError } from './wire-errors.ts';
+import { errorShapeOf, wireError } from './wire-errors.ts';
 
 const errors: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The request headers are too large.'],
@@ -8,18 +9,20 @@ const errors: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
 };
 
-const reasons: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  413: 'Payload Too Large',
-  431: 'Request Header Fields Too Large',
-};
+type ClientError = Error & { readonly code?: string; readonly rawPacket?: unknown };
+
+/** Longest beginning of a request that is looked at for its path. */
+const longestLine = 1024;
 
 /**
- * Answers what is not a request that HTTP knows: garbage, headers that are too large, or that take too long. There is
- * no route yet, so the shape is OpenAI's.
+ * Answers what is not a request that HTTP knows: garbage, headers that are too large, or that take too long. The shape
+ * is that of the path where it can still be seen, else OpenAI's.
  */
-export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+export function clientErrorAnswers(requestId: () => string): (error: ClientError, socket: Socket) => void {
+  return (error, socket) => answerClientError(error, socket, requestId);
+}
+
+function answerClientError(error: ClientError, socket: Socket, newId: () => string): void {
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
     socket.destroy();
     return;
@@ -27,9 +30,20 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   const known =
     error.code === undefined || !Object.hasOwn(errors, error.code) ? undefined : errors[error.code];
   const [code, message] = known ?? ['malformed_request', 'The request is not valid HTTP/1.1.'];
-  const { status, body } = wireError(new GatewayError(code, message), 'openai', '');
-  const head = `HTTP/1.1 ${status} ${reasons[status] ?? 'Error'}\r\ncontent-type: application/json; charset=utf-8\r\n`;
-  socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
+  const { rawPacket } = error;
+  const line = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1', 0, longestLine) : '';
+  const shape = errorShapeOf(/^[A-Z]+ (\S+)/.exec(line)?.[1] ?? '/');
+  const id = newId();
+  const { status, body } = wireError(new GatewayError(code, message), shape, id);
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${id}`,
+    ...(shape === 'anthropic' ? [`request-id: ${id}`] : []),
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
 /** A second answer in the middle of the first would be taken for a part of it. node:http keeps it on the socket. */

@@ -83,6 +83,12 @@ const catalogue = {
     code: 'unsupported_media_type',
     anthropicType: 'invalid_request_error',
   },
+  expectation_failed: {
+    status: 417,
+    type: 'invalid_request_error',
+    code: null,
+    anthropicType: 'invalid_request_error',
+  },
   headers_too_large: {
     status: 431,
     type: 'invalid_request_error',

@@ -9,16 +9,15 @@ import type { Pools } from '../upstream/pools.ts';
 import { BodyDeadlines } from './body-deadlines.ts';
 import { BufferBudget } from './buffer-budget.ts';
 import { createCircuits } from './circuits.ts';
-import { answerClientError } from './client-error.ts';
+import { clientErrorAnswers } from './client-error.ts';
 import { createConversionReports } from './conversion-reports.ts';
-import { GatewayError } from './errors.ts';
 import type { GatewayContext } from './handle.ts';
 import { createKeysApi } from './keys-api.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { RequestDone } from './progress.ts';
 import { createRouter } from './route.ts';
 import { declareRoutes, shortcutModelCalls } from './routes.ts';
-import { wireError } from './wire-errors.ts';
+import { refuseUnrouted, unrouted } from './unrouted.ts';
 
 /** The traffic side: the HTTP API on one port. */
 export interface Gateway {
@@ -91,7 +90,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     draining: () => draining,
   };
-  const app = createServer(limits);
+  const app = createServer(limits, context);
   declareRoutes(app, context, createKeysApi({ store, now, randomBytes }));
   shortcutModelCalls(app.server, context);
   const unsubscribe = store.subscribe((change) => {
@@ -160,11 +159,11 @@ function requestIds(beginning: string): () => string {
   };
 }
 
-function createServer(limits: Limits): FastifyInstance {
+function createServer(limits: Limits, context: GatewayContext): FastifyInstance {
   const app = Fastify({
     logger: false,
-    // Model ids are long and hold slashes; fastify's 100 would make them unknown paths.
-    routerOptions: { maxParamLength: 1024, ignoreTrailingSlash: true },
+    // Model ids are long and hold slashes. No id is too long to be an unknown one; the head's own limit bounds it.
+    routerOptions: { maxParamLength: limits.headerBytes, ignoreTrailingSlash: true },
     return503OnClosing: false,
     keepAliveTimeout: limits.idleConnectionMs,
     // Later than the limits on the body, which can answer in the route's own shape.
@@ -173,16 +172,18 @@ function createServer(limits: Limits): FastifyInstance {
       headersTimeout: limits.headersMs,
       maxHeaderSize: limits.headerBytes,
       connectionsCheckingInterval: Math.min(limits.headersMs, 5_000),
+      requireHostHeader: false,
     },
-    clientErrorHandler: answerClientError,
-    frameworkErrors: (_error, _request, reply) => {
-      const error = new GatewayError('malformed_request', 'The path is not a valid URL.');
-      const { status, body } = wireError(error, 'openai', '');
+    clientErrorHandler: clientErrorAnswers(context.requestId),
+    frameworkErrors: (_error, request, reply) => {
       reply.hijack();
-      reply.raw.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(body);
+      refuseUnrouted(context, request.raw, reply.raw, unrouted.badPath());
     },
   });
   // With a listener of our own the caller is asked for its body only after its key was checked.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
+  app.server.on('checkExpectation', (request, response) => {
+    refuseUnrouted(context, request, response, unrouted.expectation());
+  });
   return app;
 }

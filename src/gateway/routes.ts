@@ -7,6 +7,7 @@ import { type Answer, answerModelCall, type GatewayContext, handle, readRequest 
 import type { KeysApi } from './keys-api.ts';
 import { describeModel, listModels } from './models.ts';
 import type { CallerFormat } from './route.ts';
+import { lacksHost, refuseUnrouted, unrouted } from './unrouted.ts';
 import { errorShapeOf } from './wire-errors.ts';
 
 const modelCalls: readonly (readonly [path: string, format: CallerFormat])[] = [
@@ -111,6 +112,7 @@ export function shortcutModelCalls(server: Server, context: GatewayContext): voi
   ) => void)[];
   server.removeAllListeners('request');
   server.on('request', (request, response) => {
+    if (lacksHost(request)) return refuseUnrouted(context, request, response, unrouted.noHost());
     const call = request.method === 'POST' ? calls.get(request.url ?? '') : undefined;
     if (call === undefined) others?.call(server, request, response);
     else void handle(context, call.path, call.shape, request, response, call.answer);

@@ -285,7 +285,56 @@ describe('paths and methods', () => {
     expect(body['error']).toMatchObject({ message: expect.any(String), type: expect.any(String) });
   });
 
+  test('an id of any length is an unknown one', async () => {
+    const master = gateway.addKey({}, { kind: 'MasterKey' });
+    const answer = await fetch(`${gateway.baseURL}/keys/${'x'.repeat(5000)}`, {
+      headers: { authorization: `Bearer ${master}` },
+    });
+    await expectError(answer, 404, 'key_not_found', /No API key has this id/);
+    const model = await fetch(`${gateway.baseURL}/models/${'x'.repeat(5000)}`, {
+      headers: { authorization: `Bearer ${gateway.key}` },
+    });
+    await expectError(model, 404, 'model_not_found', /xxx…/);
+  });
+
   test('HEAD / is answered', async () => {
     expect((await fetch(`${gateway.origin}/`, { method: 'HEAD' })).status).toBe(200);
+  });
+});
+
+describe('every answer carries its request id, in the shape of its path', () => {
+  const odd: readonly (readonly [name: string, status: number, send: (path: string) => string])[] = [
+    ['a bad escape', 400, (path) => head('GET', `${path}/%zz`)],
+    ['no Host', 400, (path) => head('POST', path, ['content-length: 2']).replace('host: x\r\n', '')],
+    ['an unknown expectation', 417, (path) => head('POST', path, ['expect: miracles', 'content-length: 0'])],
+    ['headers that are too large', 431, (path) => head('GET', path, [`x: ${'y'.repeat(20_000)}`])],
+    ['two lengths', 400, (path) => head('POST', path, ['transfer-encoding: chunked', 'content-length: 3'])],
+    ['an unknown path', 404, (path) => head('GET', `${path}/nothing`)],
+    ['an unknown method', 405, (path) => head('GET', path)],
+    ['no key', 401, (path) => head('POST', path).replace(gateway.key, 'x')],
+  ];
+
+  test.each(odd)('%s: %i', async (_name, status, send) => {
+    const closing = (path: string) => send(path).replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n');
+    const openai = await rawExchange(gateway.port, closing('/v1/chat/completions'), 500);
+    expect(openai).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(openai).toMatch(/^x-request-id: req_[0-9a-f]{32}\r$/m);
+    expect(openai).toMatch(/\r\n\r\n\{"error":\{"message":"/);
+    const anthropic = await rawExchange(gateway.port, closing('/v1/messages'), 500);
+    expect(anthropic).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    const id = /^request-id: (req_[0-9a-f]{32})\r$/m.exec(anthropic)?.[1];
+    expect(anthropic).toContain(`x-request-id: ${id}\r\n`);
+    expect(anthropic).toContain(`"request_id":"${id}"`);
+  });
+
+  test('garbage and a head that trickles', async () => {
+    for (const bytes of ['hello\r\n\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n']) {
+      expect(await rawExchange(gateway.port, bytes, 2000)).toMatch(/^x-request-id: req_[0-9a-f]{32}\r$/m);
+    }
+  });
+
+  test('HTTP/1.0 needs no Host', async () => {
+    const answer = await rawExchange(gateway.port, 'HEAD / HTTP/1.0\r\n\r\n', 500);
+    expect(answer).toMatch(/^HTTP\/1.1 200 /);
   });
 });
