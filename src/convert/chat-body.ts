@@ -23,7 +23,7 @@ export function readChatBody(bytes: Uint8Array): ChatAnswer {
 }
 
 /** The answer that a finished stream amounts to. Throws the stream's fault. */
-export function collectChatEvents(events: readonly ChatEvent[]): ChatAnswer {
+function collectChatEvents(events: readonly ChatEvent[]): ChatAnswer {
   const reasoning: ReasoningPiece[] = [];
   const calls: { id: string; name: string; pieces: string[] }[] = [];
   const callNumbers = new Map<number, (typeof calls)[number]>();

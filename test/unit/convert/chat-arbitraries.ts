@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { call, callEntry, delta } from './chat-chunks.ts';
 
 /** Texts as models write them: with white space alone, line breaks, several scripts, half a surrogate pair. */
-export const anyText = fc.oneof(
+const anyText = fc.oneof(
   fc.constantFrom(
     '',
     ' ',

@@ -15,7 +15,7 @@ export function countingIds(): (prefix: string) => string {
 }
 
 /** The dialect of an ordinary node, with wishes. */
-export function dialect(wish: DialectWish = {}): Dialect {
+function dialect(wish: DialectWish = {}): Dialect {
   return resolveDialect({ host: 'vllm.example', model: 'm', node: wish });
 }
 
