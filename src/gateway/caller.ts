@@ -36,7 +36,9 @@ export class Caller {
   record: { closed(): void } | undefined;
   readonly #response: ServerResponse;
   readonly #lastOnConnection: () => boolean;
-  #listensForDrain = false;
+  readonly #answerIdleMs: number;
+  /** Whether the caller has once taken less than was written. */
+  #hasWaited = false;
   #broken = false;
   /** Whether all of the answer is written, although it is not ended. */
   #answered = false;
@@ -45,13 +47,19 @@ export class Caller {
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    options: { requestId: string; shape: ErrorShape; lastOnConnection: () => boolean },
+    options: {
+      requestId: string;
+      shape: ErrorShape;
+      lastOnConnection: () => boolean;
+      answerIdleMs: number;
+    },
   ) {
     this.request = request;
     this.requestId = options.requestId;
     this.shape = options.shape;
     this.#response = response;
     this.#lastOnConnection = options.lastOnConnection;
+    this.#answerIdleMs = options.answerIdleMs;
     response.on('error', ignore);
     response.on('close', () => this.#closed());
   }
@@ -98,18 +106,18 @@ export class Caller {
     if (this.gone || this.#broken) return true;
     this.#silence?.refresh();
     const taken = this.#response.write(bytes);
-    if (!taken && !this.#listensForDrain) {
-      this.#listensForDrain = true;
-      this.#response.on('drain', () => this.listener?.drained());
-    }
+    if (!taken) this.#wait();
     return taken;
   }
 
   end(bytes?: Buffer | string): void {
     if (this.gone || this.#broken) return;
     if (!this.request.complete) this.#endAfterBody(bytes);
-    else if (bytes === undefined) this.#response.end();
-    else this.#response.end(bytes);
+    else {
+      if (bytes === undefined) this.#response.end();
+      else this.#response.end(bytes);
+      if (this.#response.writableLength > 0) this.#wait();
+    }
   }
 
   /** Breaks the connection: the only way to say that a plain answer, once begun, is not complete. */
@@ -135,6 +143,23 @@ export class Caller {
     const { status, body, retryAfterSeconds } = wireError(error, this.shape, this.requestId);
     if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));
     this.answerJson(status, body, headers);
+  }
+
+  /**
+   * Something waits to be taken. A caller that takes nothing of it for too long is cut off: it would hold its request,
+   * and a drain, for ever. The socket's own timeout is used because it sees when a part of one write was taken.
+   */
+  #wait(): void {
+    const { socket } = this.#response;
+    socket?.setTimeout(this.#answerIdleMs);
+    if (this.#hasWaited) return;
+    this.#hasWaited = true;
+    this.#response.on('drain', () => {
+      socket?.setTimeout(0);
+      this.listener?.drained();
+    });
+    // Before node:http's own listener, which sets the timeout of an idle connection.
+    this.#response.prependOnceListener('finish', () => socket?.setTimeout(0));
   }
 
   #closed(): void {

@@ -47,6 +47,7 @@ export async function handle(
     requestId: context.requestId(),
     shape,
     lastOnConnection: context.draining,
+    answerIdleMs: context.limits.answerIdleMs,
   });
   const progress = new Progress(context, route, caller);
   caller.record = progress;

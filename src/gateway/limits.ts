@@ -11,6 +11,8 @@ export interface Limits {
   /** How long the request line and headers may take. */
   readonly headersMs: number;
   readonly headerBytes: number;
+  /** How long a caller may take nothing of an answer that waits to be taken. */
+  readonly answerIdleMs: number;
   /** How long an unused connection stays open. Longer than the usual load balancer's 60 s, so that it closes first. */
   readonly idleConnectionMs: number;
   /** Deepest nesting of a JSON body. */
@@ -39,6 +41,7 @@ export const defaultLimits: Limits = {
   bodyTotalMs: 300_000,
   headersMs: 20_000,
   headerBytes: 32 * 1024,
+  answerIdleMs: 120_000,
   idleConnectionMs: 75_000,
   jsonDepth: 512,
   attempts: 3,
