@@ -21,6 +21,7 @@ import {
 } from './responses-content.ts';
 import { answeredCalls, isCall, isCallOutput } from './responses-pairing.ts';
 import type { ResponsesContext } from './responses-state.ts';
+import { foundText, searchArguments, searchOrigin } from './responses-tool-search.ts';
 import { ResponsesTurns } from './responses-turns.ts';
 
 /** What OpenAI's servers did in earlier turns: no node can be told of it. */
@@ -48,10 +49,14 @@ export function convertInput(body: JsonObject, context: ResponsesContext): reado
     const type = itemType(item, at);
     if (type === 'message') readMessage(item, at, turns, context);
     else if (type === 'reasoning') readReasoning(item, at, turns, context);
-    else if (isCall(type)) turns.call(readCall(item, type, at, context), answered.has(index));
-    else if (isCallOutput(type))
-      turns.result({ callId: requiredString(item, 'call_id', at), ...outputContent(item, at, context) });
-    else if (serverItems.test(type)) context.dropped.loss(at);
+    else if (isCall(item)) turns.call(readCall(item, type, at, context), answered.has(index));
+    else if (isCallOutput(item)) {
+      const content =
+        type === 'tool_search_output'
+          ? { text: foundText(item, context.names), media: [] }
+          : outputContent(item, at, context);
+      turns.result({ callId: requiredString(item, 'call_id', at), ...content });
+    } else if (serverItems.test(type)) context.dropped.loss(at);
     else throw refused(item, type, at);
   }
   return turns.end();
@@ -85,6 +90,11 @@ function readReasoning(item: JsonObject, at: string, turns: ResponsesTurns, cont
 }
 
 function readCall(item: JsonObject, type: string, at: string, context: ResponsesContext): ChatCall {
+  const id = requiredString(item, 'call_id', at);
+  if (type === 'tool_search_call') {
+    const called = { name: context.names.chatName(searchOrigin), arguments: searchArguments(item) };
+    return { id, type: 'function', function: called };
+  }
   const name = requiredString(item, 'name', at);
   const namespace = optionalString(item, 'namespace', at);
   const custom = type === 'custom_tool_call';
@@ -95,7 +105,7 @@ function readCall(item: JsonObject, type: string, at: string, context: Responses
     ...(custom ? { custom } : {}),
   };
   return {
-    id: requiredString(item, 'call_id', at),
+    id,
     type: 'function',
     function: {
       name: context.names.chatName(origin),

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, listOf, parseJson } from './json.ts';
+import { readSearchArguments } from './responses-tool-search.ts';
 import type { ToolOrigin } from './tool-names.ts';
 import type { UrlCitation } from './url-citations.ts';
 
@@ -65,9 +66,13 @@ export function reasoningItem(
   return { type: 'reasoning', id, status, summary: [], content };
 }
 
-/** A call of a function or of a free-text tool, under the name and namespace that the caller knows. */
+/** A call of a function, a free-text tool or the caller's search, under the name and namespace that the caller knows. */
 export function callItem(call: CallIdentity, status: ItemStatus, text: string): ResponsesItem {
   const { id, callId, origin } = call;
+  if (origin.search === true) {
+    const searched = { execution: 'client', arguments: readSearchArguments(text), status };
+    return { type: 'tool_search_call', id, call_id: callId, ...searched };
+  }
   const namespace = origin.namespace === undefined ? {} : { namespace: origin.namespace };
   const named = { call_id: callId, name: origin.name, ...namespace };
   return origin.custom === true
@@ -77,6 +82,7 @@ export function callItem(call: CallIdentity, status: ItemStatus, text: string): 
 
 /** The prefix of the ids of a call's items. */
 export function callPrefix(origin: ToolOrigin): string {
+  if (origin.search === true) return 'tsc_';
   return origin.custom === true ? 'ctc_' : 'fc_';
 }
 

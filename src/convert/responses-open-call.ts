@@ -13,7 +13,8 @@ import type { Emit, ItemPlace } from './responses-open-item.ts';
 
 /**
  * A call of a streamed response (formats: responses events). Arguments of a function are passed on as they come; the
- * input of a free-text tool stands inside JSON and is given in one piece at the end.
+ * input of a free-text tool stands inside JSON and is given in one piece at the end. A search has no deltas: its item
+ * says it all.
  */
 export class OpenCall {
   readonly #call: CallIdentity & ItemPlace;
@@ -37,12 +38,12 @@ export class OpenCall {
   add({ text, progress }: ToolArguments): void {
     this.#progress = progress;
     this.#text.add(text);
-    if (!this.#isCustom() && text !== '') this.#delta(text);
+    if (!this.#isCustom() && !this.#isSearch() && text !== '') this.#delta(text);
   }
 
   close(status: ItemStatus): void {
     if (this.#isCustom()) this.#closeCustom();
-    else this.#closeFunction();
+    else if (!this.#isSearch()) this.#closeFunction();
     this.#final = callItem(this.#call, status, this.#whole());
     this.#emit({ type: 'response.output_item.done', output_index: this.#call.index, item: this.#final });
   }
@@ -83,6 +84,10 @@ export class OpenCall {
 
   #isCustom(): boolean {
     return this.#call.origin.custom === true;
+  }
+
+  #isSearch(): boolean {
+    return this.#call.origin.search === true;
   }
 
   #at() {

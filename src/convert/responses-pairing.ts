@@ -1,13 +1,18 @@
-import { isObject, textOf } from './json.ts';
+import { isObject, type JsonObject, textOf } from './json.ts';
 import { invalid, pathOf, requiredString } from './request-fields.ts';
+import { isClientSearch } from './responses-tool-search.ts';
 
 /** Whether an item is a call of one of the caller's tools. */
-export function isCall(type: unknown): boolean {
+export function isCall(item: JsonObject): boolean {
+  const { type } = item;
+  if (type === 'tool_search_call') return isClientSearch(item);
   return type === 'function_call' || type === 'custom_tool_call';
 }
 
 /** Whether an item is what such a call gave back. */
-export function isCallOutput(type: unknown): boolean {
+export function isCallOutput(item: JsonObject): boolean {
+  const { type } = item;
+  if (type === 'tool_search_output') return isClientSearch(item);
   return type === 'function_call_output' || type === 'custom_tool_call_output';
 }
 
@@ -21,13 +26,12 @@ export function answeredCalls(items: readonly unknown[]): ReadonlySet<number> {
   const answered = new Set<number>();
   for (const [index, item] of items.entries()) {
     if (!isObject(item)) continue;
-    const { type } = item;
-    if (!isCall(type) && !isCallOutput(type)) continue;
+    if (!isCall(item) && !isCallOutput(item)) continue;
     const id = requiredString(item, 'call_id', pathOf('input', index));
     const waiting = open.get(id) ?? [];
     open.set(id, waiting);
-    if (isCall(type)) waiting.push(index);
-    else answered.add(popCall(waiting, id, textOf(type)));
+    if (isCall(item)) waiting.push(index);
+    else answered.add(popCall(waiting, id, textOf(item['type'])));
   }
   return answered;
 }
@@ -35,6 +39,6 @@ export function answeredCalls(items: readonly unknown[]): ReadonlySet<number> {
 function popCall(waiting: number[], id: string, type: string): number {
   const call = waiting.pop();
   if (call !== undefined) return call;
-  const kind = type === 'function_call_output' ? 'function call' : 'custom tool call';
+  const kind = type.replace(/_output$/, '').replaceAll('_', ' ');
   throw invalid('input', `No tool call found for ${kind} output with call_id ${id.slice(0, 80)}.`);
 }

@@ -1,5 +1,5 @@
 import type { ChatTool } from './chat-request.ts';
-import type { JsonObject } from './json.ts';
+import { isObject, type JsonObject, listOf } from './json.ts';
 import { limits } from './limits.ts';
 import {
   asObject,
@@ -14,6 +14,7 @@ import {
   requiredString,
 } from './request-fields.ts';
 import type { ResponsesContext } from './responses-state.ts';
+import { isClientSearch, searchOrigin } from './responses-tool-search.ts';
 import type { ToolNames, ToolOrigin } from './tool-names.ts';
 import { noteUnread } from './unread-fields.ts';
 
@@ -30,7 +31,7 @@ export interface DeclaredTools {
 }
 
 const known = {
-  read: new Set(['type', 'name', 'description', 'parameters', 'strict', 'format', 'tools']),
+  read: new Set(['type', 'name', 'description', 'parameters', 'strict', 'format', 'tools', 'execution']),
   hints: new Set(['defer_loading', 'allowed_callers', 'output_schema', 'cache_control']),
 };
 
@@ -42,21 +43,46 @@ interface Place {
 
 /**
  * Reads `tools` (formats: responses request, Tools): functions, free-text tools as functions of one string, members of
- * namespaces as `namespace__member`. Tools that OpenAI's servers run are dropped and named. Declares every name.
+ * namespaces as `namespace__member`, and the tools that the caller's own search has found since. Tools that OpenAI's
+ * servers run are dropped and named. Declares every name.
  */
 export function readTools(body: JsonObject, context: ResponsesContext): DeclaredTools {
-  const list = optionalList(body, 'tools', '', limits.tools) ?? [];
-  const read = list.map((item, index) => {
-    const at = pathOf('tools', index);
-    const tool = asObject(item, at);
-    return requiredString(tool, 'type', at) === 'namespace'
-      ? readNamespace(tool, at, context)
-      : readTool(tool, { at }, context);
-  });
+  const read = readList(body, '', context);
   const carried = read.flat();
+  const known = new Set(carried.map(({ chat }) => chat.function.name));
+  for (const tool of foundTools(body, context)) {
+    if (known.has(tool.chat.function.name)) continue;
+    known.add(tool.chat.function.name);
+    carried.push(tool);
+  }
   // A namespace may hold as many members as a list of tools: together they stay within the same bound.
   if (carried.length > limits.tools) throw invalid('tools', `At most ${limits.tools} tools may be declared`);
   return { carried, hosted: read.some((tools) => tools.length === 0) };
+}
+
+/** For each entry of a list of tools those that it brings. */
+function readList(
+  owner: JsonObject,
+  at: string,
+  context: ResponsesContext,
+): readonly (readonly CarriedTool[])[] {
+  const list = optionalList(owner, 'tools', at, limits.tools) ?? [];
+  return list.map((item, index) => {
+    const toolAt = pathOf(pathOf(at, 'tools'), index);
+    const tool = asObject(item, toolAt);
+    return requiredString(tool, 'type', toolAt) === 'namespace'
+      ? readNamespace(tool, toolAt, context)
+      : readTool(tool, { at: toolAt }, context);
+  });
+}
+
+/** They stand in the history alone. */
+function foundTools(body: JsonObject, context: ResponsesContext): readonly CarriedTool[] {
+  return listOf(body['input']).flatMap((item, index) =>
+    isObject(item) && item['type'] === 'tool_search_output' && isClientSearch(item)
+      ? readList(item, pathOf('input', index), context).flat()
+      : [],
+  );
 }
 
 function readNamespace(tool: JsonObject, at: string, context: ResponsesContext): readonly CarriedTool[] {
@@ -73,26 +99,27 @@ function readNamespace(tool: JsonObject, at: string, context: ResponsesContext):
 
 function readTool(tool: JsonObject, place: Place, context: ResponsesContext): readonly CarriedTool[] {
   const type = requiredString(tool, 'type', place.at);
-  if (type === 'function' || type === 'custom') noteUnread(tool, known, context.dropped, place.at);
+  const searches = type === 'tool_search' && isClientSearch(tool) && place.namespace === undefined;
+  if (type === 'function' || type === 'custom' || searches)
+    noteUnread(tool, known, context.dropped, place.at);
   if (type === 'function') return [readFunction(tool, place, context)];
   if (type === 'custom') return [readCustom(tool, place, context)];
+  if (searches) return [carry(searchOrigin, schemaOf(tool, place.at), context.names)];
   context.dropped.loss(place.at);
   return [];
 }
 
 function readFunction(tool: JsonObject, place: Place, context: ResponsesContext): CarriedTool {
   const origin = originOf(tool, place);
-  const path = pathOf(place.at, 'parameters');
-  const parameters = optionalObject(tool, 'parameters', place.at);
-  checkNesting(parameters, path, limits.nesting);
   // Responses takes an absent `strict` for true, chat-completions for false: switched on it would refuse most schemas.
   const strict = optionalBoolean(tool, 'strict', place.at) === true;
-  const rest = {
-    ...described(tool, place.at),
-    parameters: parameters ?? { type: 'object', properties: {} },
-    ...(strict ? { strict } : {}),
-  };
-  return carry(origin, rest, context.names);
+  return carry(origin, { ...schemaOf(tool, place.at), ...(strict ? { strict } : {}) }, context.names);
+}
+
+function schemaOf(tool: JsonObject, at: string): Omit<ChatTool['function'], 'name'> {
+  const parameters = optionalObject(tool, 'parameters', at);
+  checkNesting(parameters, pathOf(at, 'parameters'), limits.nesting);
+  return { ...described(tool, at), parameters: parameters ?? { type: 'object', properties: {} } };
 }
 
 function readCustom(tool: JsonObject, place: Place, context: ResponsesContext): CarriedTool {

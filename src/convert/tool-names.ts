@@ -7,6 +7,8 @@ export interface ToolOrigin {
   readonly namespace?: string;
   /** Free text instead of JSON arguments (Responses). */
   readonly custom?: boolean;
+  /** A search for tools, which has no name of its own (Responses). */
+  readonly search?: boolean;
 }
 
 const most = 64;
@@ -22,7 +24,7 @@ export class ToolNames {
 
   /** The name to send. The same origin always gives the same name. */
   chatName(origin: ToolOrigin): string {
-    const key = JSON.stringify([origin.namespace ?? null, origin.name]);
+    const key = keyOf(origin);
     const known = this.#chatNames.get(key);
     if (known !== undefined) return known;
     const name = this.#free(
@@ -36,7 +38,7 @@ export class ToolNames {
 
   /** Whether a tool of this origin was declared or used in the history. */
   has(origin: ToolOrigin): boolean {
-    return this.#chatNames.has(JSON.stringify([origin.namespace ?? null, origin.name]));
+    return this.#chatNames.has(keyOf(origin));
   }
 
   /** What the caller calls the tool that the node named. A name that was never sent is given back as it is. */
@@ -54,4 +56,8 @@ export class ToolNames {
       if (!this.#origins.has(name)) return name;
     }
   }
+}
+
+function keyOf({ namespace, name, search }: ToolOrigin): string {
+  return JSON.stringify([namespace ?? null, name, ...(search === true ? ['search'] : [])]);
 }

@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type AgentTask, type Done, must, mustBe, type Place } from './agent-task.ts';
 import type { Call } from './model-answer.ts';
 import type { Play, ToolResult } from './model-server.ts';
@@ -8,10 +9,14 @@ import type { Play, ToolResult } from './model-server.ts';
 export const knownModel = 'gpt-5.5';
 const goodbye = 'Goodbye, “wörld” 👋 and "\\n"';
 
+const mcpServer = fileURLToPath(new URL('./mcp-server.ts', import.meta.url));
+
 async function prepare({ home, key, settings }: Place) {
   await mkdir(join(home, '.codex'), { recursive: true });
   await writeFile(join(home, '.codex', 'config.toml'), settings('model_provider'));
   const quiet = ['-c', 'analytics.enabled=false', '-c', 'features.plugins=false'];
+  const mcp = [`command=${JSON.stringify(process.execPath)}`, `args=[${JSON.stringify(mcpServer)}]`];
+  for (const setting of mcp) quiet.push('-c', `mcp_servers.numbers.${setting}`);
   const args = [
     'exec',
     '--json',
@@ -22,7 +27,10 @@ async function prepare({ home, key, settings }: Place) {
   return { args, env: { OPENAI_API_KEY: key() } };
 }
 
-/** Codex with a model that it knows: two commands at once, a patch, a stream that breaks, a command, an answer. */
+/**
+ * Codex with a model that it knows: two commands at once, a patch, a stream that breaks, a command, a search for a tool
+ * and a call of it, an answer.
+ */
 export function codexTask(script: string, name: string, word: string): AgentTask {
   return {
     ...{ name, script, prepare },
@@ -39,6 +47,9 @@ export function codexTask(script: string, name: string, word: string): AgentTask
       'client_metadata',
       // Reasoning, which the node does not want back.
       'input[N]',
+      // Of the tools that were found.
+      'input[N].tools[N].description',
+      'input[N].tools[N].tools[N].defer_loading',
     ],
     checks: {
       'the file is edited': async ({ place }) =>
@@ -61,7 +72,7 @@ export function codexTask(script: string, name: string, word: string): AgentTask
         const last = itemsOf(stdout).findLast(({ type }) => type === 'agent_message');
         mustBe(last?.text, `It says: ${goodbye} ${word}`, 'the answer');
       },
-      'tokens are counted': checkUsage(4),
+      'tokens are counted': checkUsage(6),
     },
   };
 }
@@ -95,10 +106,19 @@ const playPatch: Play = (step, results, request) => {
     must(resultOf(results, 2).includes('Success'), `the patch: ${resultOf(results, 2)}`);
     return { text: 'Let me check it.', calls: [run('call_check', 'cat greeting.txt')], breaksOnce: true };
   }
+  if (step === 3)
+    return { calls: [{ id: 'call_find', name: 'tool_search', arguments: { query: 'double' } }] };
+  if (step === 4) {
+    const name = /\bmcp__\w+__double\b/.exec(resultOf(results, 4))?.[0] ?? '';
+    const offered = request.tools?.some((tool) => tool.function.name === name) ?? false;
+    must(offered, `what was found is not offered: ${resultOf(results, 4)}`);
+    return { calls: [{ id: 'call_double', name, arguments: { number: 21 } }] };
+  }
+  must(resultOf(results, 5).includes('twice is 42'), `the found tool: ${resultOf(results, 5)}`);
   return { text: `It says: ${lastLine(resultOf(results, 3))}` };
 };
 
-/** Codex with a model that it does not know: it offers tools in a namespace, and edits are commands. */
+/** Codex with a model that it does not know: it offers tools in namespaces at once, and edits are commands. */
 export function codexNamespaceTask(script: string, name: string, model: string, word: string): AgentTask {
   return {
     ...{ name, script, prepare, model },

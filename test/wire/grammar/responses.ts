@@ -61,6 +61,7 @@ const prefixes: Readonly<Record<string, string>> = {
   reasoning: 'rs_',
   function_call: 'fc_',
   custom_tool_call: 'ctc_',
+  tool_search_call: 'tsc_',
 };
 const terminals = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
@@ -242,12 +243,16 @@ class ResponsesGrammar {
     for (const open of this.#items)
       if (open.final === undefined && (open.type === 'message' || open.type === 'reasoning'))
         say(`while ${open.id} is open`);
-    const isCall = type === 'function_call' || type === 'custom_tool_call';
+    const search = type === 'tool_search_call';
+    const isCall = type === 'function_call' || type === 'custom_tool_call' || search;
     const callId = item['call_id'];
     if (isCall && (typeof callId !== 'string' || !/^[\w-]{1,64}$/.test(callId) || this.#callIds.has(callId)))
       say(`call_id ${String(callId)}`);
     if (isCall) this.#callIds.add(callId);
-    if (isCall && (typeof item['name'] !== 'string' || item['name'] === '')) say('a call without a name');
+    if (search && item['execution'] !== 'client') say(`execution ${String(item['execution'])}`);
+    if (search && !isDeepStrictEqual(item['arguments'], {})) say('arguments before they begin');
+    if (isCall && !search && (typeof item['name'] !== 'string' || item['name'] === ''))
+      say('a call without a name');
     if (type !== 'custom_tool_call' && item['status'] !== 'in_progress')
       say(`status ${String(item['status'])}`);
     const empty = { message: item['content'], reasoning: item['summary'] }[type] ?? [];
@@ -368,6 +373,7 @@ class ResponsesGrammar {
       say('arguments');
     if (item.type === 'custom_tool_call' && (whole['input'] !== item.text || !item.argumentsDone))
       say('input');
+    if (item.type === 'tool_search_call' && typeof whole['arguments'] !== 'object') say('arguments');
     const said = [...list(whole['content']), ...list(whole['summary'])].map(object);
     const texts = said.map((part) => part['text'] ?? part['refusal']);
     const isText = item.type === 'message' || item.type === 'reasoning';
