@@ -20,7 +20,7 @@ export interface Circuits {
   timedOut(nodeId: string, model: string): void;
   /** An attempt ended without an outcome, because the caller left: a probe that it had claimed is free again. */
   abandoned(nodeId: string, model: string): void;
-  /** The node is gone: nothing of it is kept. */
+  /** The node is gone, or reached in another way: nothing of it is kept. */
   forget(nodeId: string): void;
   /** How many circuits are open now, for the metric. */
   openCount(): number;

@@ -10,6 +10,7 @@ import { BodyDeadlines } from './body-deadlines.ts';
 import { BufferBudget } from './buffer-budget.ts';
 import { createCircuits } from './circuits.ts';
 import { clientErrorAnswers } from './client-error.ts';
+import { isConnectionChange } from './connection-change.ts';
 import { createConversionReports } from './conversion-reports.ts';
 import type { GatewayContext } from './handle.ts';
 import { createKeysApi } from './keys-api.ts';
@@ -94,10 +95,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   declareRoutes(app, context, createKeysApi({ store, now, randomBytes }));
   shortcutModelCalls(app.server, context);
   const unsubscribe = store.subscribe((change) => {
-    if (change.kind !== 'UpstreamNode' || change.after !== undefined) return;
+    if (change.kind !== 'UpstreamNode' && change.kind !== 'Credentials') return;
     const id = `${change.namespace}/${change.name}`;
-    circuits.forget(id);
-    pools.release(id);
+    const isGone = change.kind === 'UpstreamNode' && change.after === undefined;
+    // A node that was mended serves at once.
+    if (isGone || isConnectionChange(change)) circuits.forget(id);
+    if (isGone) pools.release(id);
   });
 
   const untilIdle = (): Promise<void> =>

@@ -27,7 +27,11 @@ export interface GatewayUnderTest {
   /** Starts an upstream and declares a node for it, serving the model `m` in the namespace `default`. */
   addNode(name: string, options?: NodeOptions): Promise<ScriptedUpstream>;
   /** Declares a node; to be called again to change it. */
-  setNode(name: string, spec: Record<string, unknown>, more?: { namespace?: string; status?: unknown }): void;
+  setNode(
+    name: string,
+    spec: Record<string, unknown>,
+    more?: { namespace?: string; status?: unknown; metadata?: object },
+  ): void;
   addKey(
     spec?: Record<string, unknown>,
     more?: { kind?: 'APIKey' | 'MasterKey'; namespace?: string; metadata?: object },
@@ -96,8 +100,8 @@ export async function startGateway(
     key: '',
     done,
     logged,
-    setNode(name, spec, { namespace = 'default', status } = {}) {
-      set('UpstreamNode', namespace, name, { spec, ...(status === undefined ? {} : { status }) });
+    setNode(name, spec, { namespace = 'default', status, metadata = {} } = {}) {
+      set('UpstreamNode', namespace, name, { metadata, spec, ...(status === undefined ? {} : { status }) });
     },
     async addNode(name, { spec = {}, upstream: upstreamOptions } = {}) {
       const upstream = await startUpstream({ models: ['m'], ...upstreamOptions });

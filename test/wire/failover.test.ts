@@ -213,6 +213,25 @@ test('five failures open the circuit; an open circuit is still the last resort',
   expect(first.requests).toHaveLength(6);
 });
 
+test.each<[string, Record<string, unknown>, { uid?: string }]>([
+  ['another address', { baseURL: 'moved' }, {}],
+  ['another header', { headers: [{ name: 'x-new', value: '1' }] }, {}],
+  ['made anew', {}, { uid: 'another' }],
+])('a node with an open circuit that was mended serves at once: %s', async (_name, spec, metadata) => {
+  first.respondWith('/chat/completions', { kind: 'answer', status: 500, body: {} });
+  for (let i = 0; i < 5; i++) await (await ask()).text();
+  const same = { baseURL: first.url, manualModels: ['m'], priority: 90, timeouts };
+  first.respondWith('/chat/completions', { kind: 'well' });
+  // What people change otherwise, and each health check, says nothing of how the node fares.
+  gateway.setNode('first', { ...same, displayName: 'renamed' });
+  gateway.setNode('first', same, { status: { phase: 'ready' } });
+  expect(gateway.gateway.openCircuits()).toBe(1);
+  const moved = 'baseURL' in spec ? { baseURL: first.url.replace('127.0.0.1', 'localhost') } : spec;
+  gateway.setNode('first', { ...same, ...moved }, { metadata });
+  expect(gateway.gateway.openCircuits()).toBe(0);
+  expect((await ask()).headers.get('x-model-gateway-node')).toBe('default/first');
+});
+
 test('a connection that the node closed while it was idle costs no attempt', async () => {
   first.respondWith('/chat/completions', [{ kind: 'closeAfterAnswer', afterMilliseconds: 30 }]);
   await (await ask()).text();
