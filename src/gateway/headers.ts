@@ -58,13 +58,3 @@ export function bodyHeaders(headers: UpstreamHeaders, flat: string[] = []): stri
   }
   return flat;
 }
-
-/** Seconds that a node asks to be left alone for: `retry-after-ms`, or `retry-after` in seconds or as a date. */
-export function retryAfterSeconds(headers: UpstreamHeaders, nowMs: number): number | undefined {
-  const ms = Number(headers.get('retry-after-ms') ?? Number.NaN);
-  if (ms >= 0) return ms / 1000;
-  const text = headers.get('retry-after');
-  if (text === undefined) return undefined;
-  const seconds = /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : (Date.parse(text) - nowMs) / 1000;
-  return Number.isFinite(seconds) ? Math.max(seconds, 0) : undefined;
-}

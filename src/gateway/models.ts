@@ -2,6 +2,7 @@ import type { Candidate, KeyEntry, ServedModel, View } from '../store/store.ts';
 import { mayUse } from '../store/tenancy.ts';
 import { GatewayError } from './errors.ts';
 import { takesTraffic } from './route.ts';
+import { shorten } from './shorten.ts';
 
 /** One entry of `GET /models`: the members of both SDK families side by side (formats: Other endpoints). */
 export interface ListedModel {
@@ -84,8 +85,7 @@ const refusals = {
 
 /** The error for a model that a key cannot have, with the name that the caller sent, cut to a bearable length. */
 export function modelRefused(code: keyof typeof refusals, model: string): GatewayError {
-  const shown = model.length > 256 ? `${model.slice(0, 256)}…` : model;
-  return new GatewayError(code, `${refusals[code]} '${shown}'.`, { param: 'model' });
+  return new GatewayError(code, `${refusals[code]} '${shorten(model)}'.`, { param: 'model' });
 }
 
 function usable(served: ServedModel | undefined, key: KeyEntry, homeNamespace: string): readonly Candidate[] {

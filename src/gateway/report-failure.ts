@@ -1,7 +1,7 @@
 import type { UpstreamError } from '../upstream/error.ts';
+import { retryAfterSeconds } from '../upstream/retry-after.ts';
 import type { Circuits } from './circuits.ts';
 import type { Failure } from './failure.ts';
-import { retryAfterSeconds } from './headers.ts';
 
 /** Tells the circuits how an attempt failed. `now` is in milliseconds since 1970. */
 export function reportFailure(

@@ -7,6 +7,7 @@ import { type Answer, answerModelCall, type GatewayContext, handle, readRequest 
 import type { KeysApi } from './keys-api.ts';
 import { describeModel, listModels } from './models.ts';
 import type { CallerFormat } from './route.ts';
+import { shorten } from './shorten.ts';
 import { lacksHost, refuseUnrouted, unrouted } from './unrouted.ts';
 import { errorShapeOf } from './wire-errors.ts';
 
@@ -151,7 +152,7 @@ function declareUnknown(app: FastifyInstance, context: GatewayContext): void {
     reply.hijack();
     void handle(context, 'unknown', errorShapeOf(path), request.raw, reply.raw, (caller) => {
       const methods = methodsOf.find(([pattern]) => pattern.test(path))?.[1];
-      const shown = path.length > 256 ? `${path.slice(0, 256)}…` : path;
+      const shown = shorten(path);
       if (methods === undefined) {
         return caller.answerError(
           new GatewayError('unknown_path', `There is no path ${shown}; paths begin with /v1/.`),

@@ -18,6 +18,7 @@ import type { Limits } from './limits.ts';
 import { modelRefused } from './models.ts';
 import { reportFailure } from './report-failure.ts';
 import type { CallerFormat, NativeWish, RouteRefusal, Router } from './route.ts';
+import { shorten } from './shorten.ts';
 
 /** What trying nodes needs of the gateway. */
 export interface NodesContext {
@@ -184,8 +185,4 @@ function noNode(model: string): GatewayError {
 
 function routeError(refusal: RouteRefusal, model: string): GatewayError {
   return refusal.code === 'no_node_available' ? noNode(model) : modelRefused(refusal.code, model);
-}
-
-function shorten(name: string): string {
-  return name.length > 256 ? `${name.slice(0, 256)}…` : name;
 }

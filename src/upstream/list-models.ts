@@ -116,6 +116,6 @@ function refusalOf(answer: ModelsAnswer, maxBytes: number, now: () => number): L
 }
 
 function statusOutcome({ status, headers }: ModelsAnswer, now: () => number): StatusOutcome {
-  const seconds = retryAfterSeconds(headers.get('retry-after'), now());
+  const seconds = retryAfterSeconds(headers, now());
   return { kind: 'status', status, ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }) };
 }

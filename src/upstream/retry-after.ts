@@ -1,20 +1,27 @@
+import type { UpstreamHeaders } from './headers.ts';
+
 /** Longest wait that is believed, in seconds: a day. Callers cap it further. */
 const maxSeconds = 86_400;
 
 /**
- * Seconds to wait by a `Retry-After` header, at least 0: a number of seconds or an HTTP date, judged against
- * `now` (ms since the epoch). Undefined when absent or unreadable. Source: RFC 9110 §10.2.3.
+ * Seconds that a node asks to be left alone for, at least 0: by `retry-after-ms`, else by `retry-after`, a number of
+ * seconds or an HTTP date judged against `now` (ms since the epoch). A header that is unreadable counts as absent.
+ * Source: RFC 9110 §10.2.3; `retry-after-ms` is OpenAI's.
  */
-export function retryAfterSeconds(value: string | undefined, now: number): number | undefined {
-  if (value === undefined) return undefined;
-  const text = value.trim();
-  // Fractions are not in the RFC, but some model servers write them.
-  const seconds = /^\d{1,12}(\.\d{1,9})?$/.test(text) ? Number(text) : secondsUntil(text, now);
+export function retryAfterSeconds(headers: UpstreamHeaders, now: number): number | undefined {
+  const ms = numberIn(headers.get('retry-after-ms'));
+  const text = headers.get('retry-after');
+  const seconds = ms === undefined ? (numberIn(text) ?? secondsUntil(text, now)) : ms / 1000;
   return seconds === undefined ? undefined : Math.min(Math.max(seconds, 0), maxSeconds);
 }
 
-function secondsUntil(text: string, now: number): number | undefined {
+/** Fractions are not in the RFC, but some model servers write them. */
+function numberIn(text: string | undefined): number | undefined {
+  return text !== undefined && /^\s*\d{1,12}(\.\d{1,9})?\s*$/.test(text) ? Number(text) : undefined;
+}
+
+function secondsUntil(text: string | undefined, now: number): number | undefined {
   // Date.parse takes nearly anything ("-1", "5 apples"); an HTTP date begins with the name of a day.
-  const time = /^[A-Z][a-z]{2,8},? /.test(text) ? Date.parse(text) : Number.NaN;
+  const time = /^\s*[A-Z][a-z]{2,8},? /.test(text ?? '') ? Date.parse(text ?? '') : Number.NaN;
   return Number.isNaN(time) ? undefined : Math.ceil((time - now) / 1000);
 }

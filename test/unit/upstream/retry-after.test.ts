@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { UpstreamHeaders } from '../../../src/upstream/headers.ts';
 import { retryAfterSeconds } from '../../../src/upstream/retry-after.ts';
 
 const now = Date.parse('2027-01-31T00:00:00Z');
@@ -21,5 +22,18 @@ test.each([
   ['', undefined],
   [undefined, undefined],
 ])('%j is %s', (value, expected) => {
-  expect(retryAfterSeconds(value, now)).toBe(expected);
+  expect(retryAfterSeconds(new UpstreamHeaders({ 'retry-after': value }), now)).toBe(expected);
+});
+
+test.each([
+  ['250', undefined, 0.25],
+  ['0', '7', 0],
+  ['1500', '7', 1.5],
+  ['', '7', 7],
+  ['-1', '7', 7],
+  ['soon', undefined, undefined],
+  ['99999999999', undefined, 86_400],
+])('retry-after-ms %j beside retry-after %j is %s', (ms, seconds, expected) => {
+  const headers = new UpstreamHeaders({ 'retry-after-ms': ms, 'retry-after': seconds });
+  expect(retryAfterSeconds(headers, now)).toBe(expected);
 });
