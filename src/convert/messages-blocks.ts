@@ -129,9 +129,7 @@ export class MessagesBlocks {
 
   /** The signature ends its block: what is thought after it belongs to the next. */
   #sign(signature: string, out: string[]): void {
-    if (this.#open?.kind !== 'thinking') return;
-    this.#delta({ type: 'signature_delta', signature }, out);
-    this.#close(out, 'unsaid');
+    if (this.#open?.kind === 'thinking') this.#close(out, 'unsaid', signature);
   }
 
   #startTool({ call, id, name }: ToolStart, out: string[], finish: Finish): void {
@@ -167,8 +165,10 @@ export class MessagesBlocks {
     out.push(namedEvent({ type: 'content_block_delta', index: this.#index, delta }));
   }
 
-  #close(out: string[], finish: Finish): void {
+  #close(out: string[], finish: Finish, signature: string = ''): void {
     if (this.#open === undefined) return;
+    // Without this event Vercel's client does not give the thinking back, which some nodes insist on.
+    if (this.#open.kind === 'thinking') this.#delta({ type: 'signature_delta', signature }, out);
     if (this.#open.kind === 'tool') this.#inputDelta(this.#open.input.end(finish), out);
     this.#open = undefined;
     out.push(namedEvent({ type: 'content_block_stop', index: this.#index }));

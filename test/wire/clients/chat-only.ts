@@ -12,12 +12,14 @@ export interface ChatOnly {
   sent(): JsonObject[];
   /** Waits until the node sees that the caller has left. */
   left(): Promise<void>;
-  /** Throws when the node was asked for anything but chat-completions, or with a request that breaks their grammar. */
-  close(): Promise<void>;
+  /**
+   * Throws when the node was asked for anything but chat-completions, or with a request that breaks their grammar.
+   * `passedThrough`: the bodies are the client's own, so their grammar is its own matter.
+   */
+  close(options?: { passedThrough?: boolean }): Promise<void>;
 }
 
-/** `passedThrough`: the bodies are the client's own, so their grammar is its own matter. */
-export async function startChatOnly({ passedThrough = false } = {}): Promise<ChatOnly> {
+export async function startChatOnly(): Promise<ChatOnly> {
   const gateway = await startGateway();
   const node = await gateway.addNode('n', {
     spec: { manualModels: modelNames, dialect: { reasoningHistoryField: 'ReasoningContent' } },
@@ -29,7 +31,7 @@ export async function startChatOnly({ passedThrough = false } = {}): Promise<Cha
     node,
     sent,
     left: () => node.waitFor((all) => all.at(-1)?.clientGoneTime !== undefined, 5000),
-    async close() {
+    async close({ passedThrough = false } = {}) {
       await gateway.close();
       for (const { method, path } of node.requests)
         if (`${method} ${path}` !== 'POST /v1/chat/completions') throw new Error(`asked for ${path}`);

@@ -10,10 +10,10 @@ let stage: ChatOnly;
 let client: OpenAI;
 
 beforeEach(async () => {
-  stage = await startChatOnly({ passedThrough: true });
+  stage = await startChatOnly();
   client = new OpenAI({ baseURL: stage.gateway.baseURL, apiKey: stage.gateway.key, maxRetries: 0 });
 });
-afterEach(() => stage.close());
+afterEach(() => stage.close({ passedThrough: true }));
 
 const messages = [{ role: 'user' as const, content: 'Hi' }];
 const place = z.object({ city: z.string(), days: z.array(z.number()) });

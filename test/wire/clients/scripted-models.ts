@@ -59,10 +59,13 @@ const models: Readonly<Record<string, Model>> = {
         .join(' '),
     };
   },
-  /** Follows a schema when it is sent one, and says so when not. */
-  obeys: (_, { response_format: format }) => {
-    const kind = (format as JsonObject | undefined)?.['type'];
-    return { text: kind === 'json_schema' ? '{"city":"Oslo","days":[1,2]}' : `no schema: ${String(kind)}` };
+  /** Follows a schema that it is sent as a format or as the only tool that it may call; says so without one. */
+  obeys: (_, { response_format: format, tool_choice: choice, tools }) => {
+    const text = '{"city":"Oslo","days":[1,2]}';
+    if ((format as JsonObject | undefined)?.['type'] === 'json_schema') return { text };
+    const [tool] = (tools ?? []) as { readonly function: { readonly name: string } }[];
+    if (tool === undefined || choice === undefined || choice === 'auto') return { text: 'no schema' };
+    return { calls: [{ id: 'call_obey', name: tool.function.name, arguments: text }] };
   },
   refuses: () => ({ refusal: 'I will not.' }),
   stops: () => ({ text: 'Cut sho', finish: 'length' }),
@@ -85,7 +88,7 @@ const models: Readonly<Record<string, Model>> = {
   lingers: () => ({ kind: 'hangMidStream', chunks: 3 }),
 };
 
-const soon = { 'retry-after-ms': '10' };
+const soon = { 'retry-after': '0', 'retry-after-ms': '10' };
 
 export const modelNames = Object.keys(models);
 

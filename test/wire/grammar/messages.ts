@@ -180,7 +180,7 @@ class Reader {
     if (!deltaOf[String(open.start['type'])]?.includes(type)) fail(`${type} does not fit the block`);
     if (open.signed) fail('comes after the signature');
     const piece = delta['text'] ?? delta['thinking'] ?? delta['signature'] ?? delta['partial_json'];
-    if (typeof piece !== 'string' || piece === '') fail('is empty');
+    if (typeof piece !== 'string' || (piece === '' && type !== 'signature_delta')) fail('is empty');
     if (type === 'signature_delta') {
       open.signed = true;
       open.start['signature'] = piece;
@@ -193,6 +193,7 @@ class Reader {
     if (open === undefined) fail('no block is open');
     if (event['index'] !== this.#content.length) fail('has the index of another block');
     const type = open.start['type'];
+    if (type === 'thinking' && !open.signed) fail('thinking ends without a signature');
     if (type !== 'tool_use' && open.text.trim() === '') fail(`${String(type)} block is empty`);
     const value = type === 'tool_use' ? { input: this.#input(open.text) } : { [String(type)]: open.text };
     this.#content.push({ ...open.start, ...value });
