@@ -6,6 +6,8 @@ export interface BenchOptions {
   rounds: number;
   /** Length of one measured round. */
   roundMilliseconds: number;
+  /** Load before the first measured round of each target, so that what is compiled then is not measured. */
+  warmUpMilliseconds: number;
   bigSet: { keys: number; nodes: number; modelsPerNode: number };
   /** Changes of a key or a node while the event loop is watched. */
   changes: number;
@@ -47,6 +49,7 @@ export function benchOptions(argv: readonly string[]): BenchOptions {
   return {
     rounds: values.long ? 41 : 9,
     roundMilliseconds: values.long ? 800 : 400,
+    warmUpMilliseconds: 3000,
     bigSet: { keys: 100_000, nodes: 1000, modelsPerNode: 500 },
     changes: values.long ? 120 : 32,
     idleStreams: 5000,

@@ -10,19 +10,20 @@ import { median, percentile } from '../statistics.ts';
 export const latency: Row = {
   name: 'latency',
   run: async (lab) => {
-    const { rounds, roundMilliseconds } = lab.options;
+    const { rounds, roundMilliseconds, warmUpMilliseconds } = lab.options;
     const [bare, gateway] = [await lab.bare(), await lab.gateway()];
     const expected = { bodyBytes: lab.upstream.plainBytes };
     const request = (target: ProcessUnderTest) => plainRequest(callerOf(target), 1000);
-    const saturation = async (target: ProcessUnderTest) => {
+    const saturation = async (target: ProcessUnderTest, milliseconds: number) => {
       const bytes = request(target);
-      const loop = { port: target.port, connections: 32, milliseconds: roundMilliseconds, expected };
+      const loop = { port: target.port, connections: 32, milliseconds, expected };
       const { answers, seconds } = await runClosedLoop({ ...loop, request: () => bytes });
       return answers / seconds;
     };
     lab.progress('latency at half the saturation rate');
-    await saturation(gateway);
-    const rate = Math.min(await saturation(gateway), await saturation(bare)) / 2;
+    for (const target of [bare, gateway]) await saturation(target, warmUpMilliseconds);
+    const atMost = async (target: ProcessUnderTest) => saturation(target, roundMilliseconds);
+    const rate = Math.min(await atMost(gateway), await atMost(bare)) / 2;
     const measure = async (target: ProcessUnderTest) => {
       const milliseconds = roundMilliseconds * 2;
       const values = await runPacedLoad({

@@ -10,12 +10,12 @@ import { headroom, throughputNote } from './throughput.ts';
 export const streaming: Row = {
   name: 'streaming',
   run: async (lab) => {
-    const { rounds, roundMilliseconds } = lab.options;
+    const { rounds, roundMilliseconds, warmUpMilliseconds } = lab.options;
     const targets = [undefined, await lab.bare(), await lab.gateway()];
-    const measure = async (target: ProcessUnderTest | undefined, mark: (edge: 'start' | 'end') => void) => {
+    const measure = async (target: ProcessUnderTest | undefined, milliseconds: number, mark: Mark) => {
       const caller = callerOf(target ?? lab.upstream);
       const { pieces, seconds } = await runClosedLoop({
-        ...{ port: caller.port, connections: 32, milliseconds: roundMilliseconds, onWindow: mark },
+        ...{ port: caller.port, connections: 32, milliseconds, onWindow: mark },
         request: (number) => streamRequest(caller, 'stream', number),
         expected: { dataLines: lab.upstream.streamLines },
         onPiece: lab.upstream.advance,
@@ -23,8 +23,12 @@ export const streaming: Row = {
       return pieces / seconds;
     };
     lab.progress(`streamed answers of ${streamChunks} chunks`);
-    for (const target of targets) await measure(target, () => {});
-    const comparison = await compare(targets, rounds, (target, meter) => measure(target, meter.mark));
+    for (const target of targets) {
+      await measure(target, target === undefined ? roundMilliseconds : warmUpMilliseconds, () => {});
+    }
+    const comparison = await compare(targets, rounds, (target, meter) =>
+      measure(target, roundMilliseconds, meter.mark),
+    );
     const [straight, bare, gateway] = comparison.medians;
     return [
       {
@@ -36,3 +40,5 @@ export const streaming: Row = {
     ];
   },
 };
+
+type Mark = (edge: 'start' | 'end') => void;

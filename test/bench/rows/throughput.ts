@@ -36,7 +36,7 @@ export async function compareThroughput(
   targets: readonly (ProcessUnderTest | undefined)[],
   size: number,
 ): Promise<Comparison> {
-  const { rounds, roundMilliseconds } = lab.options;
+  const { rounds, roundMilliseconds, warmUpMilliseconds } = lab.options;
   const measure = async (target: ProcessUnderTest | undefined, milliseconds: number, mark: Mark) => {
     const request = plainRequest(callerOf(target ?? lab.upstream), size * 1000);
     const { answers, seconds } = await runClosedLoop({
@@ -45,7 +45,9 @@ export async function compareThroughput(
     });
     return answers / seconds;
   };
-  for (const target of targets) await measure(target, roundMilliseconds, () => {});
+  for (const target of targets) {
+    await measure(target, target === undefined ? roundMilliseconds : warmUpMilliseconds, () => {});
+  }
   return compare(targets, rounds, (target, meter) => measure(target, roundMilliseconds, meter.mark));
 }
 
