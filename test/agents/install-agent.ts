@@ -51,7 +51,9 @@ export async function installAgent({ folder, script }: AgentPackage): Promise<st
     await mkdir(staging, { recursive: true });
     for (const file of ['package.json', 'package-lock.json'])
       await copyFile(join(source, file), join(staging, file));
-    await npmInstall(staging);
+    await npmInstall(staging).catch((error: unknown) => {
+      throw new Error(`${folder}: see to the network and npm's registry.\n${String(error)}`);
+    });
     if (!(await exists(join(staging, 'node_modules', script)))) throw new Error(`npm installed no ${script}`);
     await rename(staging, place).catch(async (error: unknown) => {
       if (!(await exists(installed))) throw error;

@@ -36,7 +36,11 @@ const namespaceTool = fc.record({
   name,
   tools: fc.uniqueArray(fc.oneof(functionTool, customTool), { selector: (tool) => tool.name, maxLength: 3 }),
 });
-const hostedTool = fc.constantFrom({ type: 'web_search' }, { type: 'mcp', server_label: 'x' });
+const hostedTool = fc.constantFrom(
+  { type: 'web_search' },
+  { type: 'mcp', server_label: 'x' },
+  { type: 'tool_search', execution: 'client', parameters: { type: 'object' } },
+);
 
 /** No two tools of one name, as the vendor wants it. */
 const tools = fc.uniqueArray(fc.oneof(functionTool, customTool, namespaceTool, hostedTool), {
@@ -68,6 +72,9 @@ const hosted = fc.constantFrom(
   { type: 'mcp_list_tools', id: 'x' },
 );
 
+/** A search for tools that the caller ran, with what it found. */
+const search = fc.record({ search: fc.dictionary(words, words, { maxKeys: 2 }), found: tools });
+
 /** Calls with their outputs in any order behind them; what lies between is drawn too. */
 const round = fc
   .record({
@@ -89,9 +96,16 @@ const round = fc
 
 /** Items in a valid order; ids are made unique by their place. */
 const items = fc
-  .array(fc.oneof(message, reasoning, hosted, round), { minLength: 1, maxLength: 6 })
+  .array(fc.oneof(message, reasoning, hosted, round, search), { minLength: 1, maxLength: 6 })
   .map((drawn) =>
     drawn.flatMap((entry, at): object[] => {
+      if ('search' in entry) {
+        const client = { call_id: `search_${at}`, execution: 'client' };
+        return [
+          { type: 'tool_search_call', ...client, arguments: entry.search },
+          { type: 'tool_search_output', ...client, tools: entry.found },
+        ];
+      }
       if (!('calls' in entry)) return [entry];
       const calls = entry.calls.map((call, index) => {
         const { custom, namespace, input } = call;

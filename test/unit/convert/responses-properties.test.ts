@@ -40,17 +40,19 @@ describe('Responses requests, any', () => {
       fc.property(validResponsesRequest, (body) => {
         const { chat, state } = convert(body);
         const items: Items = body.input.map((item) => ({ ...item }));
-        const calls = ofType(items, /^(?:function|custom_tool)_call$/);
-        const outputs = ofType(items, /_call_output$/).map((item) => item['call_id']);
+        const calls = ofType(items, /^(?:function|custom_tool|tool_search)_call$/);
+        const outputs = ofType(items, /(?:_call|_search)_output$/).map((item) => item['call_id']);
         const sent = chat.messages.flatMap((message) =>
           message.role === 'assistant' ? (message.tool_calls ?? []) : [],
         );
         expect(sent.map((call) => call.id)).toEqual(calls.map((call) => call['call_id']));
         expect(sent.map((call) => call.function.arguments)).toEqual(
-          calls.map((call) => call['arguments'] ?? JSON.stringify({ input: call['input'] })),
+          calls.map(({ arguments: text, input }) =>
+            typeof text === 'string' ? text : JSON.stringify(text ?? { input }),
+          ),
         );
         expect(sent.map((call) => state.names.origin(call.function.name).name)).toEqual(
-          calls.map((call) => call['name']),
+          calls.map((call) => call['name'] ?? 'tool_search'),
         );
         const answered = chat.messages.flatMap((message) =>
           message.role === 'tool' ? [message.tool_call_id] : [],
