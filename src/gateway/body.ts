@@ -6,6 +6,7 @@ import { type BodyDeadlines, PendingBody } from './body-deadlines.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import { CallerGone } from './caller-gone.ts';
 import { GatewayError } from './errors.ts';
+import { type Inspection, withModel } from './inspect.ts';
 import type { Limits } from './limits.ts';
 
 const decoders: Readonly<Record<string, () => Transform>> = {
@@ -20,6 +21,8 @@ const decoders: Readonly<Record<string, () => Transform>> = {
 export class RequestBody {
   #bytes: Buffer;
   readonly #budget: BufferBudget;
+  /** Bytes of the copy under another name. */
+  #copied = 0;
 
   constructor(bytes: Buffer, budget: BufferBudget) {
     this.#bytes = bytes;
@@ -30,10 +33,24 @@ export class RequestBody {
     return this.#bytes;
   }
 
+  /**
+   * The body with another model name. Where that is a copy it takes as much of the budget again, until the next one or
+   * the release. Throws GatewayError where there is no room for it.
+   */
+  named(name: string, inspection: Inspection): Buffer {
+    if (name === inspection.model) return this.#bytes;
+    this.#budget.give(this.#copied);
+    this.#copied = 0;
+    if (!this.#budget.take(this.#bytes.length)) throw tooMany();
+    this.#copied = this.#bytes.length;
+    return withModel(this.#bytes, inspection, name);
+  }
+
   /** Lets the memory go. May be called twice. */
   release(): void {
-    this.#budget.give(this.#bytes.length);
+    this.#budget.give(this.#bytes.length + this.#copied);
     this.#bytes = nothing;
+    this.#copied = 0;
   }
 }
 
@@ -120,8 +137,7 @@ class BodyReading extends PendingBody {
   #refusal(bytes: number): GatewayError | undefined {
     const { limits, budget } = this.#options;
     if (this.#blocks.size + bytes > limits.bodyBytes) return tooLarge(limits.bodyBytes);
-    if (budget.take(bytes)) return undefined;
-    return new GatewayError('gateway_busy', 'Too many large requests at once; try again shortly.');
+    return budget.take(bytes) ? undefined : tooMany();
   }
 
   #end(): void {
@@ -160,6 +176,10 @@ function decoderOf(encoding: string | undefined): Transform | undefined {
   if (create !== undefined) return create();
   const message = 'The content-encoding is not supported; use one of gzip, deflate, br, zstd, or none.';
   throw new GatewayError('unsupported_media_type', message);
+}
+
+function tooMany(): GatewayError {
+  return new GatewayError('gateway_busy', 'Too many large requests at once; try again shortly.');
 }
 
 function tooLarge(limit: number): GatewayError {

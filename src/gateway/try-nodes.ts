@@ -13,7 +13,7 @@ import { conversionOf, convertedAttempt, withoutCredential } from './converted-a
 import { answerEstimate } from './count-tokens.ts';
 import { GatewayError } from './errors.ts';
 import { type Failure, judgeStatus } from './failure.ts';
-import { type Inspection, withModel } from './inspect.ts';
+import type { Inspection } from './inspect.ts';
 import type { Limits } from './limits.ts';
 import { modelRefused } from './models.ts';
 import { reportFailure } from './report-failure.ts';
@@ -154,7 +154,7 @@ function attempt(
     new Attempt(
       pools.pool(node.id, credentials.connection),
       credentials.connection,
-      { method: 'POST', path: paths[format], headers, body: withModel(body.bytes, inspection, model) },
+      { method: 'POST', path: paths[format], headers, body: body.named(model, inspection) },
       {
         caller,
         format,

@@ -156,6 +156,20 @@ describe('bodies', () => {
   });
 });
 
+test('the copy of a body under another model name counts too', async () => {
+  await using small = new AsyncDisposableStack();
+  const other = await startGateway({ limits: { bufferedBytes: 150_000 } });
+  small.defer(other.close);
+  await other.addNode('n', { spec: { models: [{ name: 'm', aliases: ['alias'] }] } });
+  const ask = (model: string, length: number) =>
+    other.post('/chat/completions', { model, a: 'x'.repeat(length) });
+  for (let i = 0; i < 3; i++) {
+    await expectError(await ask('alias', 100_000), 503, 'service_unavailable', /large requests/);
+    expect((await ask('m', 100_000)).status).toBe(200);
+    expect((await ask('alias', 70_000)).status).toBe(200);
+  }
+});
+
 function head(method: string, path: string, more: readonly string[] = []): string {
   return [
     `${method} ${path} HTTP/1.1`,
