@@ -6,19 +6,21 @@ import { parseJson } from './json.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 import type { UrlCitation } from './url-citations.ts';
 
+const decoder = new TextDecoder('utf-8');
+
 /**
  * Reads the whole body of a chat answer: JSON, or the event stream that some nodes send to `stream: false`. The first
  * character tells, whatever the content type says. Throws an UpstreamFault where there is no sound answer in it.
  */
 export function readChatBody(bytes: Uint8Array): ChatAnswer {
-  const stream = new ChatStream();
-  const head = new TextDecoder('utf-8').decode(bytes.subarray(0, 1024)).trimStart();
+  const head = decoder.decode(bytes.subarray(0, 1024)).trimStart();
   if (head.startsWith('{') || head.startsWith('[') || head === '') {
-    const body = parseJson(new TextDecoder('utf-8').decode(bytes));
+    const body = parseJson(decoder.decode(bytes));
     if (body === undefined)
       throw new UpstreamFault(head === '' ? 'empty' : 'malformed', 'The model server sent no JSON.');
     return readChatReply(body);
   }
+  const stream = new ChatStream();
   return collectChatEvents([...stream.push(bytes), ...stream.end()]);
 }
 

@@ -48,9 +48,9 @@ export function brokenOff(): UpstreamFault {
 
 /** The choice of index 0, or the first one that has no index. */
 export function firstChoice(body: JsonObject): JsonObject | undefined {
-  return listOf(body['choices'])
-    .filter(isObject)
-    .find((choice) => (choice['index'] ?? 0) === 0);
+  for (const choice of listOf(body['choices']))
+    if (isObject(choice) && (choice['index'] ?? 0) === 0) return choice;
+  return undefined;
 }
 
 /** The stop string that was met, where the node tells (vLLM). */

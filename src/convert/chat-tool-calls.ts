@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, listOf, objectOf, textOf } from './json.ts';
+import { isObject, type JsonObject, objectOf, textOf } from './json.ts';
 import { limits } from './limits.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 
@@ -22,7 +22,8 @@ export interface CallPiece {
 
 /** The entries of a message or delta: `tool_calls` of type function or custom, else the legacy `function_call`. */
 export function readCallPieces(message: JsonObject): readonly CallPiece[] {
-  const entries = listOf(message['tool_calls']).filter(isObject);
+  const calls = message['tool_calls'];
+  const entries = Array.isArray(calls) ? calls.filter(isObject) : [];
   if (entries.length > 0) return entries.map(pieceOf);
   const legacy = message['function_call'];
   return isObject(legacy) ? [pieceOf({ index: 0, function: legacy })] : [];

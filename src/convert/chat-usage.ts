@@ -11,6 +11,8 @@ export interface ChatUsage {
   readonly reasoning: number | undefined;
 }
 
+const noFields: JsonObject = {};
+
 /** What an answer without usage counts as. */
 export const noUsage: ChatUsage = {
   prompt: 0,
@@ -24,9 +26,12 @@ export const noUsage: ChatUsage = {
  * Reads the usage of a reply or a chunk (formats: Usage): in `usage`, in `x_groq.usage`, or in the choice. Undefined
  * where there is none. Some nodes leave reasoning out of `completion_tokens`; the total then tells.
  */
-export function readUsage(body: JsonObject, choice: JsonObject = {}): ChatUsage | undefined {
-  const usage = [body['usage'], objectOf(body['x_groq'])['usage'], choice['usage']].find(isObject);
-  return usage === undefined ? undefined : usageOf(usage);
+export function readUsage(body: JsonObject, choice: JsonObject = noFields): ChatUsage | undefined {
+  // Asked for each chunk, of which most have none.
+  const { usage, x_groq: groq } = body;
+  if (isObject(usage)) return usageOf(usage);
+  const other = isObject(groq) && isObject(groq['usage']) ? groq['usage'] : choice['usage'];
+  return isObject(other) ? usageOf(other) : undefined;
 }
 
 function usageOf(usage: JsonObject): ChatUsage {

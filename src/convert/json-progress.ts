@@ -9,6 +9,9 @@ const scalar = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)
 const space = /[\t\n\r ]/;
 const scalarPart = /[-+.\w]/;
 const hex = /[\da-fA-F]/;
+/** What ends a run of plain characters in a string. Control characters do because they are no JSON. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const stringMark = /["\\\u0000-\u001f]/g;
 
 /**
  * Tells, piece by piece, whether text is a JSON object yet, looking at each character once and keeping none: tool
@@ -29,6 +32,13 @@ export class JsonProgress {
     for (let at = 0; at < text.length; at++) {
       if (this.state === 'complete') return at;
       if (this.state === 'invalid') return text.length;
+      if (this.#inString && this.#escape === 0) {
+        // Nearly all of long arguments is text: its runs are passed over in one step.
+        stringMark.lastIndex = at;
+        const mark = stringMark.exec(text);
+        if (mark === null) return text.length;
+        at = mark.index;
+      }
       const c = text.charAt(at);
       if (this.#inString) this.#string(c);
       else this.#outside(c);

@@ -2,18 +2,13 @@ import type { Dialect } from './dialect.ts';
 import type { Dropped } from './dropped.ts';
 import type { JsonObject } from './json.ts';
 import type { ToolNames } from './tool-names.ts';
+import { isAsked } from './unread-fields.ts';
 
 /** What the parts of one messages request share while it is converted. */
 export interface MessagesContext {
   readonly dialect: Dialect;
   readonly names: ToolNames;
   readonly dropped: Dropped;
-}
-
-/** Whether a caller said something: null, false and empty lists or objects ask for nothing. */
-export function isAsked(value: unknown): boolean {
-  if (value === undefined || value === null || value === false) return false;
-  return typeof value !== 'object' || Object.keys(value).length > 0;
 }
 
 /** Notes each of these fields that the caller filled as dropped without loss. */

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { ChatMessage, ChatRequest } from './chat-request.ts';
 import type { ConversionOptions, ConvertedRequest } from './conversion.ts';
+import { defined } from './defined.ts';
 import type { Dialect } from './dialect.ts';
 import { Dropped } from './dropped.ts';
 import type { NewId } from './ids.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { leadingSystem } from './leading-system.ts';
 import { limits } from './limits.ts';
-import { hintFields, isAsked, type MessagesContext } from './messages-context.ts';
+import type { MessagesContext } from './messages-context.ts';
 import { convertOutputFormat } from './messages-output-format.ts';
 import { convertThinking } from './messages-thinking.ts';
 import { refuseThread } from './messages-thread.ts';
@@ -30,6 +31,7 @@ import {
   unsupportedParameter,
 } from './request-fields.ts';
 import { ToolNames } from './tool-names.ts';
+import { isAsked, type KnownFields, noteUnread } from './unread-fields.ts';
 
 /** What the reply to a messages request needs to know of it. */
 export interface MessagesState {
@@ -41,7 +43,7 @@ export interface MessagesState {
 }
 
 /** Fields that are read here or by a part; whatever else a caller fills is dropped and named. */
-const readFields: ReadonlySet<string> = new Set([
+const read: ReadonlySet<string> = new Set([
   'model',
   'messages',
   'max_tokens',
@@ -60,7 +62,7 @@ const readFields: ReadonlySet<string> = new Set([
 ]);
 
 /** Dropped fields that have no bearing on the answer. */
-const hints = [
+const hints: ReadonlySet<string> = new Set([
   'service_tier',
   'speed',
   'diagnostics',
@@ -70,7 +72,9 @@ const hints = [
   'betas',
   'anthropic_beta',
   'anthropic_version',
-];
+]);
+
+const known: KnownFields = { read, hints };
 
 /**
  * Converts a body of `POST /v1/messages` (formats: messages request). Throws a ConversionError for what Anthropic's
@@ -119,7 +123,7 @@ function convertMessages(
       ? { stream: true, stream_options: { include_usage: true } as const }
       : {}),
   };
-  noteUnread(body, context);
+  noteUnread(body, known, context.dropped);
   context.dropped.refuseIf(strict);
   const state: MessagesState = { model: callerModel, names: context.names, stopSequences, newId };
   return { chat, state, dropped: context.dropped.list(), lossy: context.dropped.lossy };
@@ -186,16 +190,4 @@ function convertUser(body: JsonObject, context: MessagesContext): Partial<ChatRe
   }
   const id = userId.length <= 64 ? userId : createHash('sha256').update(userId).digest('hex');
   return { user: id, safety_identifier: id };
-}
-
-function noteUnread(body: JsonObject, context: MessagesContext): void {
-  hintFields(body, '', hints, context.dropped);
-  for (const [field, value] of Object.entries(body))
-    if (!readFields.has(field) && !hints.includes(field) && isAsked(value)) context.dropped.loss(field);
-}
-
-function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
 }

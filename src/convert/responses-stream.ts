@@ -136,8 +136,8 @@ class ResponsesStream implements ConvertedStream<ResponsesOpened> {
     this.#write({ type, response: responseObject(identity, progress, this.#state) });
   }
 
-  #write({ type, ...fields }: ResponsesEvent): void {
-    this.#out.push(namedEvent({ type, sequence_number: this.#events, ...fields }));
+  #write(event: ResponsesEvent): void {
+    this.#out.push(namedEvent(Object.assign({ type: event.type, sequence_number: this.#events }, event)));
     this.#events += 1;
   }
 

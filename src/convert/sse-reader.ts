@@ -10,6 +10,9 @@ export interface SseEvent {
 /** A line that is not complete yet ends at the next of these. */
 const lineEnd = /[\r\n]/g;
 
+/** For pieces that begin and end between characters: it costs half of what one that remembers does. */
+const wholeDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
 /**
  * Reads server-sent events (formats: Reading the chat stream): one stateful UTF-8 decoder, so that a character cut in
  * two stays whole; lines end with LF, CRLF or CR; comments, ids and events without data are passed over. Each character
@@ -18,6 +21,8 @@ const lineEnd = /[\r\n]/g;
 export class SseReader {
   // A byte order mark at the start is removed by the decoder; bad bytes become U+FFFD.
   readonly #decoder = new TextDecoder('utf-8');
+  /** Whether the decoder has seen a first character and waits for the rest of none. */
+  #between = false;
   #line = '';
   #afterCr = false;
   #event = '';
@@ -26,7 +31,7 @@ export class SseReader {
 
   /** The events that are complete with these bytes. Throws an `oversize` fault where a line or an event never ends. */
   push(bytes: Uint8Array): SseEvent[] {
-    return this.#read(this.#decoder.decode(bytes, { stream: true }));
+    return this.#read(this.#decode(bytes));
   }
 
   /** The stream is over: gives the last event even without its blank line. */
@@ -34,6 +39,16 @@ export class SseReader {
     const events = this.#read(`${this.#decoder.decode()}\n`);
     this.#dispatch(events);
     return events;
+  }
+
+  #decode(bytes: Uint8Array): string {
+    const last = bytes.at(-1);
+    if (last === undefined) return '';
+    const wasBetween = this.#between;
+    this.#between = last < 0x80;
+    return wasBetween && this.#between
+      ? wholeDecoder.decode(bytes)
+      : this.#decoder.decode(bytes, { stream: true });
   }
 
   #read(text: string): SseEvent[] {
