@@ -46,7 +46,7 @@ export interface AttemptOptions {
 export class Attempt implements UpstreamHandler, CallerListener {
   readonly #options: AttemptOptions;
   readonly #connection: UpstreamConnection;
-  readonly #exchange: { abort(): void };
+  readonly #exchange: { abort(): void; readonly sent: boolean };
   #stage: 'waiting' | 'sniffing' | 'holding' | 'streaming' | 'plain' | 'failing' | 'over' = 'waiting';
   #status = 0;
   #headers: UpstreamHeaders | undefined;
@@ -61,6 +61,11 @@ export class Attempt implements UpstreamHandler, CallerListener {
     this.#connection = connection;
     options.caller.listener = this;
     this.#exchange = send(pool, connection, request, this);
+  }
+
+  /** Whether the memory of the request's body is free again. */
+  get sent(): boolean {
+    return this.#exchange.sent;
   }
 
   onResponse(status: number, headers: UpstreamHeaders, control: { pause(): void; resume(): void }): void {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { ByteBlocks } from '../upstream/byte-blocks.ts';
+import { freeBuffer } from '../upstream/free-buffer.ts';
 import { type BodyDeadlines, PendingBody } from './body-deadlines.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import { CallerGone } from './caller-gone.ts';
@@ -21,6 +22,7 @@ const decoders: Readonly<Record<string, () => Transform>> = {
 export class RequestBody {
   #bytes: Buffer;
   readonly #budget: BufferBudget;
+  readonly #readers: { readonly sent: boolean }[] = [];
   /** Bytes of the copy under another name. */
   #copied = 0;
 
@@ -31,6 +33,11 @@ export class RequestBody {
 
   get bytes(): Buffer {
     return this.#bytes;
+  }
+
+  /** Takes note that the bytes were given to somebody who may still read them while it is not `sent`. */
+  lend(reader: { readonly sent: boolean }): void {
+    this.#readers.push(reader);
   }
 
   /**
@@ -49,8 +56,9 @@ export class RequestBody {
   /** Lets the memory go. May be called twice. */
   release(): void {
     this.#budget.give(this.#bytes.length + this.#copied);
-    this.#bytes = nothing;
     this.#copied = 0;
+    if (this.#readers.every(({ sent }) => sent)) freeBuffer(this.#bytes);
+    this.#bytes = nothing;
   }
 }
 

@@ -151,7 +151,7 @@ function attempt(
   const { credentials } = node;
   if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);
   return new Promise((settle) => {
-    new Attempt(
+    const made = new Attempt(
       pools.pool(node.id, credentials.connection),
       credentials.connection,
       { method: 'POST', path: paths[format], headers, body: body.named(model, inspection) },
@@ -164,6 +164,7 @@ function attempt(
         headers: ['x-model-gateway-node', node.id, 'x-model-gateway-attempts', String(number)],
       },
     );
+    body.lend(made);
   });
 }
 

@@ -1,3 +1,5 @@
+import { freeBuffer } from './free-buffer.ts';
+
 /** Pieces kept as they came; nearly every body has fewer, and is never copied before it is whole. */
 const mostPieces = 16;
 const blockBytes = 64 * 1024;
@@ -25,7 +27,12 @@ export class ByteBlocks {
   /** All of it as one Buffer; what came as one piece is that piece. Lets go of what it held. */
   take(): Buffer {
     const [first = nothing] = this.#held;
-    const whole = this.#held.length > 1 ? Buffer.concat(this.#held, this.size) : first;
+    if (this.#held.length <= 1) {
+      this.clear();
+      return first;
+    }
+    const whole = Buffer.concat(this.#held, this.size);
+    for (const piece of this.#held) freeBuffer(piece);
     this.clear();
     return whole;
   }

@@ -23,6 +23,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #begun = false;
   #answered = false;
   #done = false;
+  #sent = false;
+  #retried = false;
   #aborted = false;
 
   constructor(
@@ -46,6 +48,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.deadlineMs = performance.now() + timeouts.totalSeconds * 1000;
     this.#slot = pool.acquire(this);
     this.#slot.client.dispatch(this.#options, this);
+  }
+
+  /**
+   * Whether an answer has begun and every byte of the request has left this process, so that the body's memory may be
+   * used for something else. False also where that is not known.
+   */
+  get sent(): boolean {
+    if (!this.#done && this.#answered) this.#sent = this.#slot.flushed;
+    // The socket that a first try left behind may not be closed yet.
+    return this.#sent && !this.#retried;
   }
 
   /** Ends the exchange and its connection; the handler hears no more. */
@@ -89,6 +101,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#done) return;
+    this.#sent = this.#slot.flushed;
     this.#finish();
     this.#pool.release(this.#slot);
     this.#handler.onEnd();
@@ -124,6 +137,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
    */
   #retry(): void {
     this.#controller = undefined;
+    this.#retried = true;
     this.#pool.discard(this.#slot);
     this.#slot = this.#pool.acquireFresh(this);
     this.#slot.client.dispatch(this.#options, this);

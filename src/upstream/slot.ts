@@ -50,6 +50,11 @@ export class Slot {
     return this.#socket?.destroyed !== true;
   }
 
+  /** Whether the system has all that was written to the socket, so that nobody here reads its memory any more. */
+  get flushed(): boolean {
+    return this.#socket?.destroyed === false && this.#socket.writableLength === 0;
+  }
+
   /** Ends the socket at once, in whatever state it is. */
   destroy(done: () => void): void {
     // undici lets a connect in progress run on to its timeout.
