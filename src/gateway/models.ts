@@ -1,7 +1,6 @@
-import type { Candidate, KeyEntry, ServedModel, View } from '../store/store.ts';
-import { mayUse } from '../store/tenancy.ts';
+import type { Candidate, KeyEntry, View } from '../store/store.ts';
 import { GatewayError } from './errors.ts';
-import { takesTraffic } from './route.ts';
+import { type RouteRefusal, usableCandidates } from './route.ts';
 import { shorten } from './shorten.ts';
 
 /** One entry of `GET /models`: the members of both SDK families side by side (formats: Other endpoints). */
@@ -30,7 +29,7 @@ const longestPage = 10_000;
 const namesPerTurn = 2_000;
 
 /**
- * The models that some enabled node serves and this key may use, by name. `query` may hold `limit` (1 to 10,000;
+ * The models that a request of this key would find a node for, by name. `query` may hold `limit` (1 to 10,000;
  * default all, up to that bound) and `after_id` or `before_id`. Throws GatewayError for a bad query.
  */
 export async function listModels(
@@ -48,13 +47,13 @@ export async function listModels(
     if (++looked % namesPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));
     if (after !== undefined && name <= after) continue;
     if (before !== undefined && name >= before) continue;
-    if (usable(view.served(name), key, homeNamespace).length > 0) names.push(name);
+    if (!('code' in usableCandidates(view.served(name), key, homeNamespace))) names.push(name);
   }
   names.sort();
   const page = before !== undefined && after === undefined ? names.slice(-limit) : names.slice(0, limit);
   const data = page.flatMap((name) => {
-    const candidates = usable(view.served(name), key, homeNamespace);
-    return candidates.length > 0 ? [listed(name, candidates)] : [];
+    const candidates = usableCandidates(view.served(name), key, homeNamespace);
+    return 'code' in candidates ? [] : [listed(name, candidates)];
   });
   return {
     object: 'list',
@@ -65,33 +64,24 @@ export async function listModels(
   };
 }
 
-/** One model. Throws GatewayError: 403 outside the key's allowlist, 403 disabled, 404 unknown or out of the key's sight. */
+/** One model. Throws the GatewayError that a request for it would get. */
 export function describeModel(view: View, key: KeyEntry, homeNamespace: string, name: string): ListedModel {
   if (key.models !== undefined && !key.models.has(name)) throw modelRefused('model_not_allowed', name);
-  const visible = (view.served(name)?.candidates ?? []).filter(({ node }) =>
-    mayUse(key.resource, node.resource, homeNamespace),
-  );
-  if (visible.length === 0) throw modelRefused('model_not_found', name);
-  const candidates = visible.filter(takesTraffic);
-  if (candidates.length === 0) throw modelRefused('model_disabled', name);
+  const candidates = usableCandidates(view.served(name), key, homeNamespace);
+  if ('code' in candidates) throw modelRefused(candidates.code, name);
   return listed(name, candidates);
 }
 
-const refusals = {
+const refusals: Readonly<Record<RouteRefusal['code'], string>> = {
   model_not_allowed: 'This API key may not use the model',
   model_not_found: 'No node serves the model',
   model_disabled: 'The administrator disabled the model',
-} as const;
+  no_node_available: 'No node is available now for the model',
+};
 
 /** The error for a model that a key cannot have, with the name that the caller sent, cut to a bearable length. */
-export function modelRefused(code: keyof typeof refusals, model: string): GatewayError {
+export function modelRefused(code: RouteRefusal['code'], model: string): GatewayError {
   return new GatewayError(code, `${refusals[code]} '${shorten(model)}'.`, { param: 'model' });
-}
-
-function usable(served: ServedModel | undefined, key: KeyEntry, homeNamespace: string): readonly Candidate[] {
-  return (served?.candidates ?? []).filter(
-    (candidate) => takesTraffic(candidate) && mayUse(key.resource, candidate.node.resource, homeNamespace),
-  );
 }
 
 function listed(name: string, candidates: readonly Candidate[]): ListedModel {

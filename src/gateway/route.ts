@@ -113,8 +113,27 @@ export function createRouter(options: {
   };
 }
 
+/**
+ * The candidates that a key's request may be sent to now, or why there is none: the one filter of first picks, retries
+ * and listings, so that what is listed can be called. The key's allowlist is judged before.
+ */
+export function usableCandidates(
+  served: ServedModel | undefined,
+  key: KeyEntry,
+  homeNamespace: string,
+): readonly Candidate[] | RouteRefusal {
+  const visible = (served?.candidates ?? []).filter(({ node }) =>
+    mayUse(key.resource, node.resource, homeNamespace),
+  );
+  if (visible.length === 0) return { code: 'model_not_found' };
+  const enabled = visible.filter(takesTraffic);
+  if (enabled.length === 0) return { code: 'model_disabled' };
+  const usable = enabled.filter(({ node }) => node.credentials.state === 'Resolved');
+  return usable.length === 0 ? { code: 'no_node_available' } : usable;
+}
+
 /** Whether a candidate takes traffic at all: its node and its model are enabled, and the node is not being deleted. */
-export function takesTraffic({ node, enabled }: Candidate): boolean {
+function takesTraffic({ node, enabled }: Candidate): boolean {
   return enabled && node.resource.spec.enabled && node.resource.metadata.deletionTimestamp === undefined;
 }
 
@@ -137,13 +156,8 @@ interface Tier extends Shares {
 }
 
 function makePlan(served: ServedModel, key: KeyEntry, format: CallerFormat, homeNamespace: string): Plan {
-  const visible = served.candidates.filter(({ node }) => mayUse(key.resource, node.resource, homeNamespace));
-  if (visible.length === 0) return { code: 'model_not_found' };
-  const enabled = visible.filter(takesTraffic);
-  if (enabled.length === 0) return { code: 'model_disabled' };
-  const reachable = enabled.filter(({ node }) => node.credentials.state === 'Resolved');
-  if (reachable.length === 0) return { code: 'no_node_available' };
-  return { tiers: tiersOf(reachable, format) };
+  const usable = usableCandidates(served, key, homeNamespace);
+  return 'code' in usable ? usable : { tiers: tiersOf(usable, format) };
 }
 
 function isNative({ node }: Candidate, format: CallerFormat): boolean {

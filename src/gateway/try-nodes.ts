@@ -11,14 +11,12 @@ import type { Conversion } from './conversion.ts';
 import type { ConversionReports } from './conversion-reports.ts';
 import { conversionOf, convertedAttempt, withoutCredential } from './converted-attempt.ts';
 import { answerEstimate } from './count-tokens.ts';
-import { GatewayError } from './errors.ts';
 import { type Failure, judgeStatus } from './failure.ts';
 import type { Inspection } from './inspect.ts';
 import type { Limits } from './limits.ts';
 import { modelRefused } from './models.ts';
 import { reportFailure } from './report-failure.ts';
-import type { CallerFormat, NativeWish, RouteRefusal, Router } from './route.ts';
-import { shorten } from './shorten.ts';
+import type { CallerFormat, NativeWish, Router } from './route.ts';
 
 /** What trying nodes needs of the gateway. */
 export interface NodesContext {
@@ -95,7 +93,7 @@ export async function tryNodes(
     }
     if ('code' in pick) {
       // Disabled or revoked meanwhile: what an earlier attempt brought says more.
-      if (failure === undefined && refused === undefined) throw routeError(pick, inspection.model);
+      if (failure === undefined && refused === undefined) throw modelRefused(pick.code, inspection.model);
       break;
     }
     const { candidate } = pick;
@@ -138,7 +136,10 @@ export async function tryNodes(
     reportFailure(circuits, node.id, model, failure, now());
     if (!isWorthAnother(failure)) break;
   }
-  return failure ?? refused ?? { kind: 'none', error: noNode(inspection.model), cause: undefined };
+  return (
+    failure ??
+    refused ?? { kind: 'none', error: modelRefused('no_node_available', inspection.model), cause: undefined }
+  );
 }
 
 function attempt(
@@ -172,18 +173,4 @@ function attempt(
 function isWorthAnother(failure: Failure): boolean {
   if (failure.kind === 'none' || failure.kind === 'refused') return true;
   return judgeStatus(failure.status) === 'next';
-}
-
-function noNode(model: string): GatewayError {
-  return new GatewayError(
-    'no_node_available',
-    `No node for the model '${shorten(model)}' is available now.`,
-    {
-      param: 'model',
-    },
-  );
-}
-
-function routeError(refusal: RouteRefusal, model: string): GatewayError {
-  return refusal.code === 'no_node_available' ? noNode(model) : modelRefused(refusal.code, model);
 }
