@@ -54,6 +54,9 @@ export class Attempt implements UpstreamHandler, CallerListener {
   #held: Held | undefined;
   #watch: StreamWatch | undefined;
   #errorBody: ErrorBody | undefined;
+  /** The announced length of a plain answer, and its body where that came as one piece. */
+  #length = -1;
+  #whole: Buffer | undefined;
   #response = { id: 'resp_failed', model: null as string | null, createdAt: 0 };
 
   constructor(pool: Pool, connection: UpstreamConnection, request: UpstreamRequest, options: AttemptOptions) {
@@ -107,7 +110,7 @@ export class Attempt implements UpstreamHandler, CallerListener {
       case 'plain':
         if (caller.started === 'nothing') this.#beginPlain();
         this.#stage = 'over';
-        return caller.end();
+        return caller.end(this.#whole);
       case 'streaming':
         if (this.#watch?.complete === false) return this.#breakStream(endedEarly());
         this.#stage = 'over';
@@ -198,7 +201,14 @@ export class Attempt implements UpstreamHandler, CallerListener {
   }
 
   #passOn(piece: Buffer) {
-    if (this.#options.caller.started === 'nothing') this.#beginPlain();
+    if (this.#options.caller.started === 'nothing') {
+      this.#beginPlain();
+      // That is all of it, and its end is told in a moment: ending with it costs less than to write it and then end.
+      if (piece.length === this.#length) {
+        this.#whole = piece;
+        return;
+      }
+    }
     this.#write(piece);
   }
 
@@ -208,7 +218,10 @@ export class Attempt implements UpstreamHandler, CallerListener {
     const upstream = this.#headers;
     if (upstream !== undefined) {
       const length = upstream.get('content-length');
-      if (length !== undefined && /^\d+$/.test(length)) own.push('content-length', length);
+      if (length !== undefined && /^\d+$/.test(length)) {
+        own.push('content-length', length);
+        this.#length = Number(length);
+      }
       callerHeaders(upstream, bodyHeaders(upstream, own));
     }
     caller.begin(this.#status, own);

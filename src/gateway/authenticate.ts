@@ -49,10 +49,14 @@ export function authenticate(
 
 function keyText(headers: IncomingHttpHeaders): string | undefined {
   const { authorization } = headers;
-  if (authorization !== undefined && /^bearer /i.test(authorization)) {
+  if (authorization !== undefined && isBearer(authorization)) {
     const text = authorization.slice('Bearer '.length).trim();
     if (text !== '') return text;
   }
   const apiKey = headers['x-api-key'];
   return typeof apiKey === 'string' && apiKey.trim() !== '' ? apiKey.trim() : undefined;
+}
+
+function isBearer(authorization: string): boolean {
+  return authorization.startsWith('Bearer ') || /^bearer /i.test(authorization);
 }

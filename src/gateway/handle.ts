@@ -34,14 +34,14 @@ export type Answer = (caller: Caller, progress: Progress) => Promise<void> | voi
 /**
  * Runs `answer` for a request and makes sure that it is answered and recorded exactly once, whatever `answer` throws.
  */
-export async function handle(
+export function handle(
   context: GatewayContext,
   route: string,
   shape: ErrorShape,
   request: IncomingMessage,
   response: ServerResponse,
   answer: Answer,
-): Promise<void> {
+): void {
   context.onRequestStart();
   const caller = new Caller(request, response, {
     requestId: context.requestId(),
@@ -51,11 +51,14 @@ export async function handle(
   });
   const progress = new Progress(context, route, caller);
   caller.record = progress;
-  try {
-    await answer(caller, progress);
-  } catch (error) {
+  const fail = (error: unknown): void => {
     progress.error = error;
     refuse(context, caller, error);
+  };
+  try {
+    void answer(caller, progress)?.catch(fail);
+  } catch (error) {
+    fail(error);
   }
 }
 

@@ -53,7 +53,7 @@ export function declareRoutes(app: FastifyInstance, context: GatewayContext, key
       // is written to the raw response, because what fastify does to a reply costs more than the rest of a request.
       onRequest: (request: FastifyRequest, reply: FastifyReply) => {
         reply.hijack();
-        void handle(context, path, shape, request.raw, reply.raw, answerFor(request));
+        handle(context, path, shape, request.raw, reply.raw, answerFor(request));
       },
       handler: unreachable,
     });
@@ -116,7 +116,7 @@ export function shortcutModelCalls(server: Server, context: GatewayContext): voi
     if (lacksHost(request)) return refuseUnrouted(context, request, response, unrouted.noHost());
     const call = request.method === 'POST' ? calls.get(request.url ?? '') : undefined;
     if (call === undefined) others?.call(server, request, response);
-    else void handle(context, call.path, call.shape, request, response, call.answer);
+    else handle(context, call.path, call.shape, request, response, call.answer);
   });
 }
 
@@ -136,7 +136,7 @@ function declareHead(app: FastifyInstance, context: GatewayContext): void {
     url: '/',
     onRequest: (request: FastifyRequest, reply: FastifyReply) => {
       reply.hijack();
-      void handle(context, '/', 'openai', request.raw, reply.raw, (caller) => {
+      handle(context, '/', 'openai', request.raw, reply.raw, (caller) => {
         caller.begin(200, []);
         caller.end();
       });
@@ -150,7 +150,7 @@ function declareUnknown(app: FastifyInstance, context: GatewayContext): void {
     if (!request.is404) return done();
     const path = request.raw.url?.split('?', 1)[0] ?? '/';
     reply.hijack();
-    void handle(context, 'unknown', errorShapeOf(path), request.raw, reply.raw, (caller) => {
+    handle(context, 'unknown', errorShapeOf(path), request.raw, reply.raw, (caller) => {
       const methods = methodsOf.find(([pattern]) => pattern.test(path))?.[1];
       const shown = shorten(path);
       if (methods === undefined) {
