@@ -5,7 +5,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
@@ -63,7 +63,9 @@ function runTask(scriptArguments) {
     shell: process.platform === 'win32',
     env: {
       ...process.env,
-      PATH: `${join(modules, '.bin')}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH}`,
+      PATH: `${join(modules, '.bin')}${delimiter}${process.env.PATH}`,
+      // Halves the start of every process from the second one on: Node.js need not strip the types again.
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(modules, '.compile-cache'),
     },
   });
   // Ctrl-C reaches the whole foreground group, so the task stops by itself; a signal sent to npm alone is handed on.
