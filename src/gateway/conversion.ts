@@ -1,3 +1,4 @@
+import type { ChatRequest } from '../convert/chat-request.ts';
 import type { ConvertedError } from '../convert/conversion.ts';
 import { ConversionError } from '../convert/conversion-error.ts';
 import { type Dialect, effortScale, resolveDialect } from '../convert/dialect.ts';
@@ -8,6 +9,7 @@ import type { BufferBudget } from './buffer-budget.ts';
 import { dialectOf } from './candidate-dialect.ts';
 import { type Converted, type ConvertedFormat, convertedFormats } from './converted-formats.ts';
 import { GatewayError } from './errors.ts';
+import { LongTexts } from './long-texts.ts';
 
 /** Takes all that chat-completions can say anywhere: what is lost to it is lost on every node. */
 const permissive: Dialect = resolveDialect({
@@ -43,6 +45,7 @@ export class Conversion {
   #bytes: Buffer | undefined;
   #body: unknown;
   #current: Converted | undefined;
+  #texts = new LongTexts();
 
   /** `budget` bounds what is held; without room for this request GatewayError is thrown. */
   constructor(
@@ -106,6 +109,11 @@ export class Conversion {
     }
   }
 
+  /** A chat request of this conversion as it is sent. */
+  write(chat: ChatRequest): Buffer {
+    return this.#texts.write(chat);
+  }
+
   refusal(error: ConversionError): ConvertedError {
     return convertedFormats[this.format].refusal(error);
   }
@@ -125,6 +133,7 @@ export class Conversion {
     this.#held = 0;
     this.#bytes = undefined;
     this.#body = undefined;
+    this.#texts = new LongTexts();
   }
 
   #convert(model: string, dialect: Dialect, strict: boolean): Converted {
@@ -135,7 +144,7 @@ export class Conversion {
   #parsed(): unknown {
     if (this.#bytes === undefined) return this.#body;
     try {
-      this.#body = JSON.parse(this.#bytes.toString('utf8'));
+      this.#body = this.#texts.parse(this.#bytes);
     } catch {
       throw new GatewayError('invalid_json', 'The request body is not valid JSON.');
     }

@@ -33,13 +33,13 @@ const passed = ['traceparent', 'tracestate'] as const;
 
 /** Sends the next chat request of a converted one. Throws where all were sent. */
 export function sendNextChat(
-  { pool, connection, caller, converted }: ConvertedOptions,
+  { pool, connection, caller, conversion, converted }: ConvertedOptions,
   handler: UpstreamHandler,
 ): { abort(): void } {
   const chat = converted.chats.shift();
   if (chat === undefined) throw new Error('every chat request was sent already');
   const headers = chatHeaders(caller.request.headers, converted.choices === 1);
-  const body = Buffer.from(JSON.stringify(chat));
+  const body = conversion.write(chat);
   return send(pool, connection, { method: 'POST', path: '/chat/completions', headers, body }, handler);
 }
 
