@@ -1,5 +1,6 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { RequestCounts } from './request-counts.ts';
+import { createRequestDurations } from './request-durations.ts';
 
 /** A registry with Node's own metrics and `modelgateway_build_info`. */
 export function createRegistry(version: string, role: string): Registry {
@@ -56,13 +57,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
     registers,
     collect: takeCounts,
   });
-  const duration = new Histogram({
-    name: 'modelgateway_request_duration_seconds',
-    help: 'Time from the request head to the last byte of the answer.',
-    labelNames: ['route'],
-    buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900],
-    registers,
-  });
+  const durations = createRequestDurations(registry);
   const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
       name,
@@ -76,7 +71,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
   return {
     record({ route, status, model = 'other', node = 'none', attempts: tried, durationMs }) {
       counts.add(route, model, node, status, tried);
-      duration.observe({ route }, durationMs / 1000);
+      durations.observe(route, durationMs / 1000);
     },
     observe({ inFlight, openCircuits }) {
       gauge('modelgateway_requests_in_flight', 'Requests that are being answered now.', inFlight);
