@@ -41,17 +41,26 @@ export class Conversion {
   readonly #strict: boolean;
   readonly #now: () => number;
   readonly #budget: BufferBudget;
+  readonly #longStrings: readonly number[];
   #held: number;
   #bytes: Buffer | undefined;
   #body: unknown;
   #current: Converted | undefined;
   #texts = new LongTexts();
 
-  /** `budget` bounds what is held; without room for this request GatewayError is thrown. */
+  /**
+   * `budget` bounds what is held; without room for this request GatewayError is thrown. `longStrings` says where those
+   * of `bytes` are, as the inspection found them.
+   */
   constructor(
     format: ConvertedFormat,
     bytes: Buffer,
-    options: { readonly strict: boolean; readonly now: () => number; readonly budget: BufferBudget },
+    options: {
+      readonly strict: boolean;
+      readonly now: () => number;
+      readonly budget: BufferBudget;
+      readonly longStrings?: readonly number[];
+    },
   ) {
     this.#budget = options.budget;
     this.#held = bytes.length * copies;
@@ -62,6 +71,7 @@ export class Conversion {
     this.#bytes = bytes;
     this.#strict = options.strict;
     this.#now = options.now;
+    this.#longStrings = options.longStrings ?? [];
   }
 
   /**
@@ -144,7 +154,7 @@ export class Conversion {
   #parsed(): unknown {
     if (this.#bytes === undefined) return this.#body;
     try {
-      this.#body = this.#texts.parse(this.#bytes);
+      this.#body = this.#texts.parse(this.#bytes, this.#longStrings);
     } catch {
       throw new GatewayError('invalid_json', 'The request body is not valid JSON.');
     }

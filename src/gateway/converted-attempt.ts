@@ -11,12 +11,17 @@ import type { ModelRequest, NodesContext } from './try-nodes.ts';
 
 /** The conversion of a request, made when the first node needs it. */
 export function conversionOf({ now, budget }: NodesContext, request: ModelRequest): Conversion {
-  const { format, key, body } = request;
+  const { format, key, body, inspection } = request;
   if (request.conversion !== undefined) return request.conversion;
   if (format === 'chat' || format === 'embeddings') throw new Error(`${format} is passed through everywhere`);
   const { kind, spec } = key.resource;
   const strict = kind === 'APIKey' && spec.conversion === 'Strict';
-  request.conversion = new Conversion(format, body.bytes, { strict, now, budget });
+  request.conversion = new Conversion(format, body.bytes, {
+    strict,
+    now,
+    budget,
+    longStrings: inspection.longStrings,
+  });
   return request.conversion;
 }
 

@@ -8,6 +8,8 @@ export interface Inspection {
   readonly stream: boolean;
   readonly modelStart: number;
   readonly modelEnd: number;
+  /** Where the long strings among all values start and stop, flat. */
+  readonly longStrings: readonly number[];
 }
 
 /** No key that matters is longer, not even with each character escaped. */
@@ -26,6 +28,7 @@ export function inspect(body: Buffer, options: { restricted: boolean; maxDepth: 
   let modelStart = 0;
   let modelEnd = 0;
   let streamStart = -1;
+  let longStrings: readonly number[];
   const onMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
     const length = keyEnd - keyStart;
     if (length < 5 || length > longestKey || !mayMatter(body[keyStart])) return;
@@ -46,7 +49,7 @@ export function inspect(body: Buffer, options: { restricted: boolean; maxDepth: 
   };
   if (!isUtf8(body)) throw new GatewayError('invalid_json', 'The request body is not valid UTF-8.');
   try {
-    scanObject(body, options.maxDepth, onMember);
+    longStrings = scanObject(body, options.maxDepth, onMember);
   } catch (error) {
     if (!(error instanceof JsonScanError)) throw error;
     const where = body.length === 0 ? 'it is empty' : `${error.message} (byte ${error.offset})`;
@@ -69,6 +72,7 @@ export function inspect(body: Buffer, options: { restricted: boolean; maxDepth: 
     stream: isStream(body, streamStart),
     modelStart,
     modelEnd,
+    longStrings,
   };
 }
 

@@ -12,6 +12,9 @@ export class JsonScanError extends Error {
 /** Byte offsets of one top-level member: the key without its quotes, the value with them. Ends are exclusive. */
 export type OnMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void;
 
+/** Bytes from which on a string is long, its quotes included. */
+const longString = 512;
+
 /** The same bytes twice: one by one, and for reading four together. */
 interface Text {
   readonly bytes: Uint8Array;
@@ -34,12 +37,14 @@ let nesting = new Uint8Array(512);
  * Checks that `bytes` (valid UTF-8) are one JSON object (RFC 8259, what JSON.parse accepts) and reports its top-level
  * members, repeated ones too. It builds nothing: a body of a million empty arrays costs JSON.parse hundreds of
  * megabytes, and JSON.parse cannot say where a member is or that it is there twice. Throws JsonScanError.
+ * Returns where the long strings among its values start and stop, flat: offsets of their quotes, stops exclusive.
  */
-export function scanObject(bytes: Uint8Array, maxDepth: number, onMember: OnMember): void {
+export function scanObject(bytes: Uint8Array, maxDepth: number, onMember: OnMember): readonly number[] {
   const text: Text = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) };
   const end = bytes.length;
   if (maxDepth > nesting.length) nesting = new Uint8Array(maxDepth);
   const inObject = nesting;
+  const longStrings: number[] = [];
   let depth = 0;
   let keyStart = 0;
   let keyEnd = 0;
@@ -70,7 +75,9 @@ export function scanObject(bytes: Uint8Array, maxDepth: number, onMember: OnMemb
         continue;
       }
     } else {
-      at = scalarStop(text, at);
+      const stop = scalarStop(text, at);
+      if (first === quote && stop - at >= longString) longStrings.push(at, stop);
+      at = stop;
     }
     // A value has ended before `at`; close what ends with it.
     for (;;) {
@@ -78,7 +85,7 @@ export function scanObject(bytes: Uint8Array, maxDepth: number, onMember: OnMemb
       at = skipSpace(bytes, at);
       if (depth === 0) {
         if (at < end) throw new JsonScanError('there is more text after the object', at);
-        return;
+        return longStrings;
       }
       const next = bytes[at];
       const isObject = inObject[depth - 1] === 1;

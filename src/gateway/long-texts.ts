@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ChatMessage, ChatPart, ChatRequest } from '../convert/chat-request.ts';
 
-/** Bytes of a string that is carried over as it is, and of a body that may hold some: less is not worth the search. */
-const [least, leastBody] = [512, 4096] as const;
-/** The most bytes that JSON may take for one unit of text: `\u0000`. */
-const mostPerUnit = 6;
+/** Units of text that are not worth a search; even shorter ones can have long bytes, such as `\u0000`. */
+const least = 128;
 /** How many texts a search may pass over: conversions keep their order, but join and leave out some. */
 const mostPassed = 16;
 
@@ -26,20 +24,19 @@ export class LongTexts {
   readonly #texts: LongText[] = [];
   #next = 0;
 
-  /** Reads a body that is known to be JSON in UTF-8. The value is that of `JSON.parse`. */
-  parse(body: Buffer): unknown {
-    if (body.length < leastBody) return JSON.parse(body.toString('utf8'));
-    const pieces: Buffer[] = [];
+  /** Reads a body that is JSON in UTF-8, with such strings where `places` says, flat. The value is that of `JSON.parse`. */
+  parse(body: Buffer, places: readonly number[]): unknown {
+    let marked = '';
     let from = 0;
-    for (const [start, stop] of longStrings(body)) {
+    for (let index = 0; index < places.length; index += 2) {
+      const [start = 0, stop = 0] = [places[index], places[index + 1]];
       const bytes = body.subarray(start, stop);
-      pieces.push(body.subarray(from, start), Buffer.from(`"${nonce}:${this.#texts.length}"`));
+      marked += `${body.toString('utf8', from, start)}"${nonce}:${this.#texts.length}"`;
       this.#texts.push({ bytes, value: JSON.parse(bytes.toString('utf8')) as string });
       from = stop;
     }
-    if (pieces.length === 0) return JSON.parse(body.toString('utf8'));
-    pieces.push(body.subarray(from));
-    return this.#put(JSON.parse(Buffer.concat(pieces).toString('utf8')));
+    const value: unknown = JSON.parse(marked + body.toString('utf8', from));
+    return from === 0 ? value : this.#put(value);
   }
 
   /** The bytes of a request, with those of the texts that were carried over. Says the same as `JSON.stringify`. */
@@ -77,7 +74,7 @@ export class LongTexts {
   }
 
   #object(owner: object, field: string, value: string, out: JsonBytes): void {
-    const known = value.length * mostPerUnit < least ? undefined : this.#find(value);
+    const known = value.length < least ? undefined : this.#find(value);
     if (known === undefined) {
       out.text(JSON.stringify(owner));
       return;
@@ -122,40 +119,6 @@ function around(owner: object, field: string): readonly [string, string] {
   // A quotation mark within a text has a backslash: this can only be the field.
   const at = json.indexOf(`"${field}":""`) + field.length + 3;
   return [json.slice(0, at), json.slice(at + 2)];
-}
-
-/** Start and stop, with the quotation marks, of each long string that is a value. */
-function longStrings(body: Buffer): readonly (readonly [number, number])[] {
-  const found: [number, number][] = [];
-  for (let start = quoteFrom(body, 0); start !== -1; ) {
-    let end = quoteFrom(body, start + 1);
-    while (end !== -1 && isEscaped(body, end)) end = quoteFrom(body, end + 1);
-    if (end === -1) break;
-    if (end + 1 - start >= least && !isKey(body, end + 1)) found.push([start, end + 1]);
-    start = quoteFrom(body, end + 1);
-  }
-  return found;
-}
-
-/** Calling into the runtime costs as much as looking at some bytes. */
-const nearBytes = 24;
-
-function quoteFrom(body: Buffer, from: number): number {
-  const near = Math.min(from + nearBytes, body.length);
-  for (let at = from; at < near; at++) if (body[at] === 0x22) return at;
-  return near === body.length ? -1 : body.indexOf(0x22, near);
-}
-
-function isEscaped(body: Buffer, at: number): boolean {
-  let before = at;
-  while (body[before - 1] === 0x5c) before -= 1;
-  return (at - before) % 2 === 1;
-}
-
-function isKey(body: Buffer, behind: number): boolean {
-  let at = behind;
-  while (at < body.length && (body[at] ?? 0) <= 0x20) at += 1;
-  return body[at] === 0x3a;
 }
 
 /** JSON put together of texts and of bytes that are JSON already. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../src/convert/chat-request.ts';
+import { scanObject } from '../../../src/gateway/json-scan.ts';
 import { LongTexts } from '../../../src/gateway/long-texts.ts';
 
 const long = 'The "quick" fox — naïve \\ as\u2028ever 🦊\n\u0000'.repeat(40);
@@ -14,14 +15,22 @@ const bodies: Readonly<Record<string, string>> = {
   'long keys': `{"${'k'.repeat(5000)}" : "${'v'.repeat(5000)}"}`,
   'keys twice': `{"a":"${'x'.repeat(3000)}","a":"${'y'.repeat(3000)}"}`,
   'a key of the prototype': `{"__proto__":"${'x'.repeat(5000)}","constructor":{"__proto__":{"a":"${other}"}}}`,
-  'numbers for keys': `{"2":"${long.slice(0, 0)}${'b'.repeat(3000)}","1":"${'a'.repeat(3000)}"}`,
-  'no long value': JSON.stringify(Array.from({ length: 900 }, (_, index) => `text ${index}`)),
-  'one string': JSON.stringify('s'.repeat(9000)),
+  'numbers for keys': `{"2":"${'b'.repeat(3000)}","1":"${'a'.repeat(3000)}"}`,
+  'no long value': JSON.stringify({ a: Array.from({ length: 900 }, (_, index) => `text ${index}`) }),
+  'one string': JSON.stringify({ a: 's'.repeat(9000) }),
 };
+
+function parse(texts: LongTexts, json: string): unknown {
+  const bytes = Buffer.from(json);
+  return texts.parse(
+    bytes,
+    scanObject(bytes, 512, () => {}),
+  );
+}
 
 describe('LongTexts', () => {
   it.each(Object.entries(bodies))('reads %s as JSON.parse does', (_name, json) => {
-    const parsed = new LongTexts().parse(Buffer.from(json));
+    const parsed = parse(new LongTexts(), json);
     expect(parsed).toEqual(JSON.parse(json));
     expect(JSON.stringify(parsed)).toBe(JSON.stringify(JSON.parse(json)));
     expect(({} as { a?: unknown }).a).toBeUndefined();
@@ -56,7 +65,7 @@ describe('LongTexts', () => {
     );
     const property = fc.property(chat, fc.boolean(), (request, reversed) => {
       const texts = new LongTexts();
-      const parsed = texts.parse(Buffer.from(JSON.stringify(request))) as ChatRequest;
+      const parsed = parse(texts, JSON.stringify(request)) as ChatRequest;
       expect(parsed).toEqual(JSON.parse(JSON.stringify(request)));
       const messages = reversed ? parsed.messages.toReversed() : parsed.messages;
       const written = texts.write({ ...parsed, messages }).toString('utf8');
@@ -68,9 +77,7 @@ describe('LongTexts', () => {
   it('carries over the bytes of the caller', () => {
     const spelled = `"${'\\u00e9 \\/ '.repeat(600)}"`;
     const texts = new LongTexts();
-    const body = texts.parse(
-      Buffer.from(`{"messages":[{"role":"user","content":${spelled}}]}`),
-    ) as ChatRequest;
+    const body = parse(texts, `{"messages":[{"role":"user","content":${spelled}}]}`) as ChatRequest;
     const written = texts.write({ ...body, model: 'm' }).toString('utf8');
     expect(written).toBe(`{"model":"m","messages":[{"role":"user","content":${spelled}}]}`);
   });
@@ -82,7 +89,7 @@ describe('LongTexts', () => {
       string,
       string,
     ];
-    texts.parse(Buffer.from(JSON.stringify([a, b, c])));
+    parse(texts, JSON.stringify({ all: [a, b, c] }));
     const messages = [a, c, `${a}${b}`].map((content) => ({ role: 'user', content }) as const);
     expect(JSON.parse(texts.write({ model: 'm', messages }).toString('utf8'))).toEqual({
       model: 'm',
