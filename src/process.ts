@@ -3,6 +3,7 @@ import process from 'node:process';
 import type { Registry } from 'prom-client';
 import { type Address, ConfigError, type ServingConfig, type TrafficConfig } from './config.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
+import { createAttemptMetrics } from './observe/attempt-metrics.ts';
 import { createConversionMetrics } from './observe/conversion-metrics.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { createRegistry, createRequestMetrics } from './observe/metrics.ts';
@@ -38,6 +39,7 @@ export function createTraffic(
 ): Gateway {
   const { maxBodyBytes, maxBufferedBytes, maxAttempts } = config.traffic.limits;
   const metrics = createRequestMetrics(registry);
+  const attempts = createAttemptMetrics(registry);
   const gateway = createGateway({
     store,
     pools,
@@ -45,6 +47,11 @@ export function createTraffic(
     homeNamespace: config.homeNamespace,
     limits: { bodyBytes: maxBodyBytes, bufferedBytes: maxBufferedBytes, attempts: maxAttempts },
     onRequestDone: metrics.record,
+    attempts,
+    onNodeGone(node) {
+      metrics.forget(node);
+      attempts.forget(node);
+    },
     conversions: createConversionMetrics(registry),
   });
   metrics.observe({ inFlight: gateway.inFlight, openCircuits: gateway.openCircuits });

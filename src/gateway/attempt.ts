@@ -1,9 +1,12 @@
+import type { Candidate } from '../store/store.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { UpstreamError } from '../upstream/error.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
 import { maskCredentials } from '../upstream/mask-credentials.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { send, type UpstreamHandler, type UpstreamRequest } from '../upstream/send.ts';
+import { type AttemptOutcome, outcomeOfError } from './attempt-outcome.ts';
+import type { AttemptReports } from './attempt-reports.ts';
 import { type Caller, type CallerListener, eventStreamHeaders } from './caller.ts';
 import { ErrorBody } from './error-body.ts';
 import { GatewayError } from './errors.ts';
@@ -17,9 +20,12 @@ import { SseEvents } from './sse-events.ts';
 import { streamError } from './stream-errors.ts';
 import { StreamWatch } from './stream-watch.ts';
 
-/** How an attempt went: it answers the caller and needs nothing more, it failed, or the caller left meanwhile. */
+/**
+ * How an attempt went: it answers the caller and needs nothing more (the reports hear how that ends), it failed, or the
+ * caller left meanwhile.
+ */
 export type Outcome =
-  | { readonly kind: 'answering'; readonly status: number }
+  | { readonly kind: 'answering' }
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'gone' };
 
@@ -32,6 +38,9 @@ export interface AttemptOptions {
   /** Headers of the gateway's own for an answer, flat: which node, how many attempts. */
   readonly headers: readonly string[];
   readonly limits: Limits;
+  readonly candidate: Candidate;
+  /** Told how an answer that has begun goes on. */
+  readonly reports: AttemptReports;
   /** Called once, when the outcome is known. */
   readonly settle: (outcome: Outcome) => void;
 }
@@ -109,11 +118,11 @@ export class Attempt implements UpstreamHandler, CallerListener {
     switch (this.#stage) {
       case 'plain':
         if (caller.started === 'nothing') this.#beginPlain();
-        this.#stage = 'over';
+        this.#finish('ok');
         return caller.end(this.#whole);
       case 'streaming':
-        if (this.#watch?.complete === false) return this.#breakStream(endedEarly());
-        this.#stage = 'over';
+        if (this.#watch?.complete === false) return this.#breakStream(endedEarly(), 'bad_answer');
+        this.#finish(this.#watch?.failed === true ? 'server_error' : 'ok');
         return caller.end();
       case 'sniffing':
       case 'holding':
@@ -131,9 +140,9 @@ export class Attempt implements UpstreamHandler, CallerListener {
     if (this.#stage === 'failing') return this.#errorBody?.end(false);
     if (this.#stage === 'over') return;
     const failure = connectionFailure(error);
-    if (this.#stage === 'streaming' && failure.kind === 'none') return this.#breakStream(failure.error);
+    if (this.#stage === 'streaming') return this.#breakStream(failure.error, outcomeOfError(error));
     if (this.#stage === 'plain' && caller.started === 'answer') {
-      this.#stage = 'over';
+      this.#finish(outcomeOfError(error));
       return caller.break();
     }
     this.#fail(failure);
@@ -190,7 +199,7 @@ export class Attempt implements UpstreamHandler, CallerListener {
     this.#stage = 'streaming';
     this.#held = undefined;
     this.#watch = new StreamWatch(format);
-    this.#options.settle({ kind: 'answering', status: this.#status });
+    this.#answering();
     for (const piece of held.pieces) this.#follow(piece);
   }
 
@@ -225,7 +234,21 @@ export class Attempt implements UpstreamHandler, CallerListener {
       callerHeaders(upstream, bodyHeaders(upstream, own));
     }
     caller.begin(this.#status, own);
-    this.#options.settle({ kind: 'answering', status: this.#status });
+    this.#answering();
+  }
+
+  #answering() {
+    const { reports, candidate, settle } = this.#options;
+    reports.began(candidate);
+    settle(answering);
+  }
+
+  /** The answer has come to its end, good or bad. */
+  #finish(outcome: AttemptOutcome) {
+    const { reports, candidate, caller } = this.#options;
+    this.#stage = 'over';
+    if (outcome === 'ok') reports.ended(candidate, this.#status);
+    else reports.broke(candidate, outcome, caller.requestId);
   }
 
   #write(piece: Buffer) {
@@ -257,9 +280,9 @@ export class Attempt implements UpstreamHandler, CallerListener {
     };
   }
 
-  #breakStream(error: GatewayError) {
+  #breakStream(error: GatewayError, outcome: AttemptOutcome) {
     const { caller, format } = this.#options;
-    this.#stage = 'over';
+    this.#finish(outcome);
     const between = this.#watch?.atBoundary === false ? '\n\n' : '';
     const soFar = { ...this.#response, sequence: this.#watch?.sequence ?? -1 };
     caller.end(between + streamError(format, error, soFar));
@@ -278,8 +301,12 @@ export class Attempt implements UpstreamHandler, CallerListener {
   gone(): void {
     this.#exchange.abort();
     this.#errorBody?.end(false);
+    const { caller, reports, candidate, settle } = this.#options;
+    if (this.#stage === 'streaming' || (this.#stage === 'plain' && caller.started === 'answer')) {
+      reports.left(candidate);
+    }
     this.#stage = 'over';
-    this.#options.settle({ kind: 'gone' });
+    settle({ kind: 'gone' });
   }
 }
 
@@ -302,6 +329,8 @@ class Held {
     return this.#size > bytes || this.pieces.length > 1000;
   }
 }
+
+const answering: Outcome = { kind: 'answering' };
 
 function endedEarly(): GatewayError {
   return new GatewayError('upstream_error', 'The model server ended its answer early.');

@@ -18,12 +18,29 @@ export interface Circuits {
   answered(nodeId: string, model: string, status: number, retryAfterSeconds?: number): void;
   /** No answer came in time, which counts as a 5xx does. */
   timedOut(nodeId: string, model: string): void;
+  /**
+   * An answer has begun: that closes what was half-open. Failures are taken back only by its end (`answered`), or a node
+   * whose every answer breaks off would never be found out.
+   */
+  began(nodeId: string, model: string): void;
+  /** An answer broke off after it had begun, which counts as a 5xx does. */
+  broke(nodeId: string, model: string): void;
   /** An attempt ended without an outcome, because the caller left: a probe that it had claimed is free again. */
   abandoned(nodeId: string, model: string): void;
   /** The node is gone, or reached in another way: nothing of it is kept. */
   forget(nodeId: string): void;
   /** How many circuits are open now, for the metric. */
   openCount(): number;
+}
+/** Hears of circuits that open and close; `model` is undefined for the circuit of a whole node. */
+export interface CircuitListener {
+  opened(circuit: {
+    readonly node: string;
+    readonly model: string | undefined;
+    readonly why: string;
+    readonly seconds: number;
+  }): void;
+  closed(circuit: { readonly node: string; readonly model: string | undefined }): void;
 }
 export type CircuitState = 'closed' | 'probe' | 'open';
 
@@ -45,13 +62,18 @@ interface Circuit {
   probeSinceMs: number | undefined;
 }
 
+interface CircuitName {
+  readonly node: string;
+  readonly model: string | undefined;
+}
+
 interface NodeCircuits {
   connect: Circuit | undefined;
   readonly models: Map<string, Circuit>;
 }
 
 /** `now` is a monotonic clock in milliseconds. */
-export function createCircuits(now: () => number): Circuits {
+export function createCircuits(now: () => number, listener?: CircuitListener): Circuits {
   const nodes = new Map<string, NodeCircuits>();
 
   const circuitsOf = (nodeId: string): NodeCircuits => {
@@ -61,16 +83,39 @@ export function createCircuits(now: () => number): Circuits {
     nodes.set(nodeId, made);
     return made;
   };
-  const modelFailed = (nodeId: string, model: string, retryAfterSeconds?: number): void => {
-    const { models } = circuitsOf(nodeId);
-    models.set(model, failed(models.get(model), now(), retryAfterSeconds));
+  const afterFailure = (
+    before: Circuit | undefined,
+    name: CircuitName,
+    why: string,
+    retryAfterSeconds?: number,
+  ): Circuit => {
+    const at = now();
+    const wasOpen = stateOf(before, at) === 'open' && at < (before?.openUntilMs ?? 0);
+    const circuit = failed(before, at, retryAfterSeconds);
+    if (!wasOpen && circuit.openUntilMs !== Number.POSITIVE_INFINITY) {
+      listener?.opened({ ...name, why, seconds: (circuit.openUntilMs - at) / 1000 });
+    }
+    return circuit;
+  };
+  const modelFailed = (node: string, model: string, why: string, retryAfterSeconds?: number): void => {
+    const { models } = circuitsOf(node);
+    models.set(model, afterFailure(models.get(model), { node, model }, why, retryAfterSeconds));
+  };
+  /** Whether the time of a circuit is over, so that the answer of its probe closes it. */
+  const closes = (circuit: Circuit | undefined, name: CircuitName): boolean => {
+    if (circuit === undefined || now() < circuit.openUntilMs) return false;
+    listener?.closed(name);
+    return true;
   };
   /** What a success leaves of a circuit. Where it is open only a probe closes it: other answers were asked for before. */
-  const succeeded = (circuit: Circuit | undefined): Circuit | undefined => {
-    if (circuit === undefined || now() >= circuit.openUntilMs) return undefined;
+  const succeeded = (circuit: Circuit | undefined, name: CircuitName): Circuit | undefined => {
+    if (circuit === undefined || closes(circuit, name)) return undefined;
     if (circuit.openUntilMs !== Number.POSITIVE_INFINITY) return circuit;
     circuit.failures.shift();
     return circuit.failures.length > 0 ? circuit : undefined;
+  };
+  const dropEmpty = (nodeId: string, node: NodeCircuits): void => {
+    if (node.connect === undefined && node.models.size === 0) nodes.delete(nodeId);
   };
 
   return {
@@ -88,22 +133,32 @@ export function createCircuits(now: () => number): Circuits {
     },
     connectFailed(nodeId) {
       const node = circuitsOf(nodeId);
-      node.connect = failed(node.connect, now());
+      node.connect = afterFailure(node.connect, { node: nodeId, model: undefined }, 'connections fail');
     },
     answered(nodeId, model, status, retryAfterSeconds) {
-      if (status === 429 || status >= 500) modelFailed(nodeId, model, retryAfterSeconds);
+      if (status === 429 || status >= 500) modelFailed(nodeId, model, `status ${status}`, retryAfterSeconds);
       const node = nodes.get(nodeId);
       if (node === undefined) return;
-      node.connect = succeeded(node.connect);
+      node.connect = succeeded(node.connect, { node: nodeId, model: undefined });
       const circuit = node.models.get(model);
       if (circuit !== undefined && saysNothing.has(status)) circuit.probeSinceMs = undefined;
-      else if (circuit !== undefined && status !== 429 && status < 500 && succeeded(circuit) === undefined) {
-        node.models.delete(model);
+      else if (circuit !== undefined && status !== 429 && status < 500) {
+        if (succeeded(circuit, { node: nodeId, model }) === undefined) node.models.delete(model);
       }
-      if (node.connect === undefined && node.models.size === 0) nodes.delete(nodeId);
+      dropEmpty(nodeId, node);
     },
     timedOut(nodeId, model) {
-      modelFailed(nodeId, model);
+      modelFailed(nodeId, model, 'no answer in time');
+    },
+    began(nodeId, model) {
+      const node = nodes.get(nodeId);
+      if (node === undefined) return;
+      node.connect = succeeded(node.connect, { node: nodeId, model: undefined });
+      if (closes(node.models.get(model), { node: nodeId, model })) node.models.delete(model);
+      dropEmpty(nodeId, node);
+    },
+    broke(nodeId, model) {
+      modelFailed(nodeId, model, 'answers break off');
     },
     abandoned(nodeId, model) {
       const node = nodes.get(nodeId);

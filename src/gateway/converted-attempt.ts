@@ -35,7 +35,7 @@ export function convertedAttempt(
 ): Promise<Outcome> {
   const { node } = candidate;
   const { credentials } = node;
-  const { pools, limits, budget, log, conversions } = context;
+  const { pools, limits, budget, log, reports, conversions } = context;
   if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);
   const conversion = conversionOf(context, request);
   conversions.ran(conversion.name, conversion.current.dropped);
@@ -49,6 +49,8 @@ export function convertedAttempt(
       limits,
       budget,
       log,
+      candidate,
+      reports,
       headers: [
         'x-model-gateway-node',
         node.id,

@@ -72,13 +72,14 @@ export class ConvertedPlain implements CallerListener {
   }
 
   #answer(upstream: UpstreamHeaders): void {
-    const { caller, converted, headers, onLost, settle } = this.#options;
+    const { caller, converted, headers, candidate, reports, onLost, settle } = this.#options;
     const { body, lost } = converted.reply(this.#answers);
     const text = JSON.stringify(body);
     this.#over = true;
     onLost(lost);
     caller.answerJson(200, text, [...headers, ...callerHeaders(upstream)]);
-    settle({ kind: 'answering', status: 200 });
+    reports.ended(candidate, 200);
+    settle({ kind: 'answering' });
   }
 
   #faultOf(error: unknown): UpstreamFault {

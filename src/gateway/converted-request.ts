@@ -1,9 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Log } from '../observe/log.ts';
+import type { Candidate } from '../store/store.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { send, type UpstreamHandler } from '../upstream/send.ts';
 import type { Outcome } from './attempt.ts';
+import type { AttemptReports } from './attempt-reports.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import type { Caller } from './caller.ts';
 import type { Conversion } from './conversion.ts';
@@ -22,6 +24,9 @@ export interface ConvertedOptions {
   readonly limits: Limits;
   readonly budget: BufferBudget;
   readonly log: Log;
+  readonly candidate: Candidate;
+  /** Told how an answer that has begun goes on. */
+  readonly reports: AttemptReports;
   /** Told what the node said and the caller's format cannot. */
   readonly onLost: (lost: readonly string[]) => void;
   /** Called once, when the outcome is known. */

@@ -2,6 +2,7 @@ import type { ConvertedStream } from '../convert/conversion.ts';
 import { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { UpstreamError } from '../upstream/error.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
+import { outcomeOf } from './attempt-outcome.ts';
 import { type CallerListener, eventStreamHeaders } from './caller.ts';
 import { unreadable } from './collected-answer.ts';
 import { answerFault, connectionFault, cutBy, maskFault, statusFault } from './converted-failure.ts';
@@ -98,6 +99,8 @@ export class ConvertedStreaming implements CallerListener {
   }
 
   gone(): void {
+    const { candidate, reports } = this.#options;
+    if (this.#answering && this.#stage === 'reading') reports.left(candidate);
     this.#stage = 'over';
     this.#exchange.abort();
     this.#errorBody?.end(false);
@@ -166,9 +169,10 @@ export class ConvertedStreaming implements CallerListener {
   }
 
   #finish(events: readonly string[]): void {
-    const { caller, onLost } = this.#options;
+    const { caller, onLost, candidate, reports } = this.#options;
     this.#answer();
     this.#stage = 'over';
+    reports.ended(candidate, 200);
     onLost(this.#stream.lost);
     caller.end(events.join(''));
     // The rest of the node's answer is read so that its connection can serve the next request.
@@ -184,7 +188,9 @@ export class ConvertedStreaming implements CallerListener {
       ...(this.#headers === undefined ? [] : callerHeaders(this.#headers)),
     ]);
     this.#options.caller.started = 'answer';
-    this.#options.settle({ kind: 'answering', status: 200 });
+    const { candidate, reports, settle } = this.#options;
+    reports.began(candidate);
+    settle({ kind: 'answering' });
   }
 
   #begin(headers: readonly string[]): void {
@@ -217,7 +223,10 @@ export class ConvertedStreaming implements CallerListener {
       if (this.#stage === 'reading') this.#stage = 'over';
       return settle({ kind: 'failed', failure });
     }
-    if (failure.kind === 'fault') void this.#break(failure.fault);
+    if (failure.kind !== 'fault') return;
+    const { candidate, caller, reports } = this.#options;
+    reports.broke(candidate, outcomeOf(failure), caller.requestId);
+    void this.#break(failure.fault);
   }
 
   async #break(fault: UpstreamFault | Promise<UpstreamFault>): Promise<void> {

@@ -60,17 +60,20 @@ export class NodeCount implements CallerListener {
     const tokens = readTokenizeReply(parse(bytes));
     if (tokens === undefined) return this.#estimate(502);
     this.#stop();
-    answerCount(this.#options.caller, tokens, this.#options.headers);
-    this.#options.settle({ kind: 'answering', status: 200 });
+    const { caller, headers, candidate, reports, settle } = this.#options;
+    answerCount(caller, tokens, headers);
+    reports.ended(candidate, 200);
+    settle({ kind: 'answering' });
   }
 
   #estimate(status: number) {
     if (this.#over) return;
     this.#stop();
-    const { caller, conversion, settle } = this.#options;
+    const { caller, conversion, candidate, reports, settle } = this.#options;
     conversion.name = 'count_tokens->estimate';
     answerEstimate(caller, conversion);
-    settle({ kind: 'answering', status });
+    reports.ended(candidate, status);
+    settle({ kind: 'answering' });
   }
 
   #stop(): void {

@@ -2,12 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
+import type { AttemptMetrics } from '../observe/attempt-metrics.ts';
 import type { ConversionMetrics } from '../observe/conversion-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { Store } from '../store/store.ts';
 import type { Pools } from '../upstream/pools.ts';
+import { createAttemptReports } from './attempt-reports.ts';
 import { BodyDeadlines } from './body-deadlines.ts';
 import { BufferBudget } from './buffer-budget.ts';
+import { circuitLog } from './circuit-log.ts';
 import { createCircuits } from './circuits.ts';
 import { clientErrorAnswers } from './client-error.ts';
 import { isConnectionChange } from './connection-change.ts';
@@ -45,6 +48,10 @@ export interface GatewayOptions {
   readonly homeNamespace: string;
   readonly limits?: Partial<Limits>;
   readonly onRequestDone?: (done: RequestDone) => void;
+  /** Counts attempts on nodes. */
+  readonly attempts?: AttemptMetrics;
+  /** Told that a node is gone, `namespace/name`. */
+  readonly onNodeGone?: (node: string) => void;
   /** Counts conversions. */
   readonly conversions?: ConversionMetrics;
   /** Milliseconds since 1970. */
@@ -63,7 +70,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { store, pools, log, homeNamespace, now = Date.now, random = Math.random } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const clock = () => performance.now();
-  const circuits = createCircuits(clock);
+  const circuits = createCircuits(clock, circuitLog(log, clock));
   let draining = false;
   let inFlight = 0;
   let onIdle: (() => void) | undefined;
@@ -76,6 +83,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     pools,
     circuits,
     limits,
+    reports: createAttemptReports({ circuits, counters: options.attempts, log, now }),
     conversions: createConversionReports({ log, clock, counters: options.conversions }),
     now,
     clock,
@@ -100,7 +108,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     const isGone = change.kind === 'UpstreamNode' && change.after === undefined;
     // A node that was mended serves at once.
     if (isGone || isConnectionChange(change)) circuits.forget(id);
-    if (isGone) pools.release(id);
+    if (!isGone) return;
+    pools.release(id);
+    options.onNodeGone?.(id);
   });
 
   const untilIdle = (): Promise<void> =>

@@ -7,7 +7,7 @@ import { GatewayError } from './errors.ts';
 export interface RequestDone {
   /** The route's pattern, such as `/v1/chat/completions`. */
   readonly route: string;
-  /** The model's name as the caller sent it, where some node is configured for it; undefined else. */
+  /** The model as the last node tried names it; undefined where none was tried. */
   readonly model: string | undefined;
   /** The last node tried, `namespace/name`. */
   readonly node: string | undefined;
@@ -25,12 +25,19 @@ export interface RecordContext {
   readonly onRequestDone: (done: RequestDone) => void;
 }
 
+/** The answers that say that no node could do it; 529 is 503 in the Anthropic shape. */
+const upstreamTrouble: ReadonlySet<number> = new Set([502, 503, 504, 529]);
+
 /** What is known of a request while it runs; recorded once, when its connection is done with it. */
 export class Progress {
   key: KeyEntry | undefined;
   model: string | undefined;
   node: string | undefined;
+  /** The model as the last node tried names it. */
+  served: string | undefined;
   attempts = 0;
+  /** How attempts failed, by node. */
+  failed: readonly string[] | undefined;
   error: unknown;
   readonly #context: RecordContext;
   readonly #route: string;
@@ -46,17 +53,17 @@ export class Progress {
 
   closed(): void {
     const { log, clock, onRequestDone } = this.#context;
-    const { model, node, attempts } = this;
+    const { served: model, node, attempts } = this;
     const route = this.#route;
     const durationMs = clock() - this.#started;
     const status = this.#caller.gone ? 499 : this.#caller.status;
     onRequestDone({ route, model, node, status, attempts, durationMs });
-    const level = status < 400 && attempts < 2 ? 'debug' : 'info';
+    const level = upstreamTrouble.has(status) ? 'warn' : status < 400 && attempts < 2 ? 'debug' : 'info';
     if (log.isLevelEnabled(level)) log[level](this.#fields(status, durationMs), 'Answered a request');
   }
 
   #fields(status: number, durationMs: number): Record<string, unknown> {
-    const { key, model, node, attempts, error } = this;
+    const { key, model, node, attempts, failed, error } = this;
     const metadata = key?.resource.metadata;
     return {
       requestId: this.#caller.requestId,
@@ -66,6 +73,7 @@ export class Progress {
       ...(metadata === undefined ? {} : { key: `${metadata.namespace}/${metadata.name}` }),
       ...(model === undefined ? {} : { model }),
       ...(node === undefined ? {} : { node, attempts }),
+      ...(failed === undefined ? {} : { failed }),
       ...(error instanceof GatewayError ? { error: error.code, reason: error.message } : {}),
     };
   }

@@ -3,6 +3,7 @@ import type { Candidate, KeyEntry } from '../store/store.ts';
 import type { UpstreamPath } from '../upstream/paths.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { Attempt, type Outcome } from './attempt.ts';
+import type { AttemptReports } from './attempt-reports.ts';
 import type { RequestBody } from './body.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import type { Caller } from './caller.ts';
@@ -15,7 +16,6 @@ import { type Failure, judgeStatus } from './failure.ts';
 import type { Inspection } from './inspect.ts';
 import type { Limits } from './limits.ts';
 import { modelRefused } from './models.ts';
-import { reportFailure } from './report-failure.ts';
 import type { CallerFormat, NativeWish, Router } from './route.ts';
 
 /** What trying nodes needs of the gateway. */
@@ -27,6 +27,8 @@ export interface NodesContext {
   /** Bounds all bodies held at one time. */
   readonly budget: BufferBudget;
   readonly log: Log;
+  /** Told of attempts. */
+  readonly reports: AttemptReports;
   /** Told of conversions. */
   readonly conversions: ConversionReports;
   /** Milliseconds since 1970. */
@@ -47,9 +49,11 @@ export interface ModelRequest {
   conversion: Conversion | undefined;
 }
 
-/** Who was tried: the last node, and how many attempts there were. */
+/** Who was tried: the last node, its name for the model, how many attempts there were, and how the failed ones failed. */
 export interface Tries {
   node: string | undefined;
+  served: string | undefined;
+  failed: readonly string[] | undefined;
   attempts: number;
 }
 
@@ -76,7 +80,7 @@ export async function tryNodes(
   request: ModelRequest,
   tries: Tries,
 ): Promise<Failure | 'gone' | undefined> {
-  const { router, circuits, limits, now, clock } = context;
+  const { router, circuits, limits, reports, clock } = context;
   const { format, key, inspection } = request;
   const tried = new Set<string>();
   const lastStart = clock() + limits.attemptsMs;
@@ -120,20 +124,18 @@ export async function tryNodes(
       }
     }
     tries.node = node.id;
+    tries.served = model;
     tries.attempts += 1;
     const outcome = native
       ? await attempt(context, caller, request, candidate, tries.attempts)
       : await convertedAttempt(context, caller, request, candidate, tries.attempts);
     if (outcome.kind === 'gone') {
-      circuits.abandoned(node.id, model);
+      reports.abandoned(candidate);
       return 'gone';
     }
-    if (outcome.kind === 'answering') {
-      circuits.answered(node.id, model, outcome.status);
-      return undefined;
-    }
+    if (outcome.kind === 'answering') return undefined;
     failure = outcome.failure;
-    reportFailure(circuits, node.id, model, failure, now());
+    tries.failed = [...(tries.failed ?? []), reports.failed(candidate, failure)];
     if (!isWorthAnother(failure)) break;
   }
   return (
@@ -143,12 +145,13 @@ export async function tryNodes(
 }
 
 function attempt(
-  { pools, limits }: NodesContext,
+  { pools, limits, reports }: NodesContext,
   caller: Caller,
   { format, inspection, headers, body }: ModelRequest,
-  { node, model }: Candidate,
+  candidate: Candidate,
   number: number,
 ): Promise<Outcome> {
+  const { node, model } = candidate;
   const { credentials } = node;
   if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);
   return new Promise((settle) => {
@@ -160,6 +163,8 @@ function attempt(
         caller,
         format,
         limits,
+        candidate,
+        reports,
         settle,
         stream: inspection.stream && format !== 'embeddings' && format !== 'count_tokens',
         headers: ['x-model-gateway-node', node.id, 'x-model-gateway-attempts', String(number)],

@@ -28,20 +28,21 @@ export interface RequestRecord {
 
 export interface RequestMetrics {
   readonly record: (request: RequestRecord) => void;
+  /** The node is gone: its series end. */
+  readonly forget: (node: string) => void;
   /** Hands over what is read at each scrape. */
   readonly observe: (gauges: { inFlight: () => number; openCircuits: () => number }) => void;
 }
 
-/** The gateway's own metrics. Labels are bounded: a model that no node is configured for counts as `other`. */
+/** The gateway's own metrics. Labels are bounded: where there are too many models they count as `other`. */
 export function createRequestMetrics(registry: Registry): RequestMetrics {
   const registers = [registry];
   const counts = new RequestCounts();
   // Whichever of the two is scraped first brings both up to date.
   const takeCounts = (): void => {
-    counts.take((labels, requests, tried) => {
-      total.inc({ ...labels }, requests);
-      if (tried > 0) attempts.inc({ route: labels.route }, tried);
-    });
+    total.reset();
+    counts.read((labels, requests) => total.inc({ ...labels }, requests));
+    counts.takeAttempts((route, tried) => attempts.inc({ route }, tried));
   };
   const total = new Counter({
     name: 'modelgateway_requests_total',
@@ -73,6 +74,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
       counts.add(route, model, node, status, tried);
       durations.observe(route, durationMs / 1000);
     },
+    forget: (node) => counts.forget(node),
     observe({ inFlight, openCircuits }) {
       gauge('modelgateway_requests_in_flight', 'Requests that are being answered now.', inFlight);
       gauge('modelgateway_circuits_open', 'Circuits that are open or half-open now.', openCircuits);

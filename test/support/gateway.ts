@@ -22,6 +22,8 @@ export interface GatewayUnderTest {
   readonly key: string;
   /** Requests whose end was told, in order. */
   readonly done: RequestDone[];
+  /** How attempts ended, in order: `namespace/name outcome`. */
+  readonly attempted: string[];
   /** Everything logged. */
   readonly logged: string[];
   /** Starts an upstream and declares a node for it, serving the model `m` in the namespace `default`. */
@@ -64,6 +66,7 @@ export async function startGateway(
     openSealed: () => Promise.reject(new Error('no sealed keys here')),
   });
   const done: RequestDone[] = [];
+  const attempted: string[] = [];
   const pools = new Pools({ rules: { allowLoopback: true } });
   const gateway = createGateway({
     store: storeOf(content),
@@ -71,6 +74,10 @@ export async function startGateway(
     log,
     homeNamespace: 'default',
     onRequestDone: (record) => done.push(record),
+    attempts: {
+      attempted: (node, outcome) => void attempted.push(`${node} ${outcome}`),
+      forget() {},
+    },
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.random === undefined ? {} : { random: options.random }),
   });
@@ -99,6 +106,7 @@ export async function startGateway(
     baseURL: `${origin}/v1`,
     key: '',
     done,
+    attempted,
     logged,
     setNode(name, spec, { namespace = 'default', status, metadata = {} } = {}) {
       set('UpstreamNode', namespace, name, { metadata, spec, ...(status === undefined ? {} : { status }) });

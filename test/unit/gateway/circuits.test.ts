@@ -1,11 +1,16 @@
 import { expect, test } from 'vitest';
-import { createCircuits } from '../../../src/gateway/circuits.ts';
+import { type CircuitListener, createCircuits } from '../../../src/gateway/circuits.ts';
 
 function setUp() {
   const clock = { ms: 1_000_000 };
-  const circuits = createCircuits(() => clock.ms);
+  const told: unknown[] = [];
+  const listener: CircuitListener = {
+    opened: (circuit) => told.push(['opened', circuit]),
+    closed: (circuit) => told.push(['closed', circuit]),
+  };
+  const circuits = createCircuits(() => clock.ms, listener);
   const state = (model = 'm') => circuits.state('ns/n', model);
-  return { clock, circuits, state };
+  return { clock, circuits, state, told };
 }
 
 test('opens after five failures within 30 s, not after four', () => {
@@ -124,4 +129,54 @@ test('failures while open do not prolong it', () => {
   circuits.answered('ns/n', 'm', 500);
   clock.ms += 1_000;
   expect(state()).toBe('probe');
+});
+
+test('answers that begin and break off open the circuit; those that end take failures back', () => {
+  const broken = setUp();
+  for (let i = 0; i < 5; i++) {
+    broken.circuits.began('ns/n', 'm');
+    broken.circuits.broke('ns/n', 'm');
+  }
+  expect(broken.state()).toBe('open');
+  const half = setUp();
+  for (let i = 0; i < 50; i++) {
+    half.circuits.began('ns/n', 'm');
+    if (i % 2 === 0) half.circuits.broke('ns/n', 'm');
+    else half.circuits.answered('ns/n', 'm', 200);
+  }
+  expect(half.state()).toBe('closed');
+});
+
+test('a probe closes the circuit as soon as its answer begins', () => {
+  const { clock, circuits, state } = setUp();
+  for (let i = 0; i < 5; i++) circuits.answered('ns/n', 'm', 500);
+  circuits.began('ns/n', 'm');
+  expect(state()).toBe('open');
+  clock.ms += 30_000;
+  circuits.claim('ns/n', 'm');
+  circuits.began('ns/n', 'm');
+  expect(state()).toBe('closed');
+});
+
+test('opening and closing is told once, with the reason and the time', () => {
+  const { clock, circuits, told } = setUp();
+  for (let i = 0; i < 7; i++) circuits.answered('ns/n', 'm', 503);
+  expect(told.splice(0)).toEqual([['opened', { node: 'ns/n', model: 'm', why: 'status 503', seconds: 30 }]]);
+  clock.ms += 30_000;
+  circuits.claim('ns/n', 'm');
+  circuits.timedOut('ns/n', 'm');
+  expect(told.splice(0)).toEqual([
+    ['opened', { node: 'ns/n', model: 'm', why: 'no answer in time', seconds: 60 }],
+  ]);
+  clock.ms += 60_000;
+  circuits.answered('ns/n', 'm', 200);
+  expect(told.splice(0)).toEqual([['closed', { node: 'ns/n', model: 'm' }]]);
+  for (let i = 0; i < 5; i++) circuits.connectFailed('ns/n', 'm');
+  circuits.answered('ns/n', 'm', 429, 7);
+  expect(told.splice(0)).toEqual([
+    ['opened', { node: 'ns/n', model: undefined, why: 'connections fail', seconds: 30 }],
+    ['opened', { node: 'ns/n', model: 'm', why: 'status 429', seconds: 7 }],
+  ]);
+  circuits.answered('ns/n', 'other', 200);
+  expect(told).toEqual([]);
 });
