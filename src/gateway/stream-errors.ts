@@ -13,7 +13,10 @@ export interface ResponseSoFar {
   readonly sequence: number;
 }
 
-/** The end of a stream that failed after it had begun, in the caller's format (formats: Failure and cancellation). */
+/**
+ * The end of a stream that failed after it had begun, in the caller's format (formats: Failure and cancellation). A
+ * `response.failed` repeats nothing of what was sent (`output: []`): bytes that pass through are not kept.
+ */
 export function streamError(
   format: CallerFormat,
   failure: GatewayError | UpstreamFault,
