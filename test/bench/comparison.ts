@@ -1,5 +1,5 @@
 import { coreUnderTest } from './affinity.ts';
-import { idleSeconds, processorSeconds } from './processor-time.ts';
+import { fineProcessorSeconds, idleSeconds } from './processor-time.ts';
 import { median } from './statistics.ts';
 
 /** What one round of one target counted. */
@@ -91,7 +91,7 @@ function coreMeter(target: Target): Meter {
   const marks = { start: { own: 0, idle: 0, time: 0 }, end: { own: 0, idle: 0, time: 0 } };
   return {
     mark: (edge) => {
-      const own = target === undefined ? Number.NaN : processorSeconds(target.pid);
+      const own = target === undefined ? Number.NaN : fineProcessorSeconds(target.pid);
       marks[edge] = { own, idle: idleSeconds(coreUnderTest()), time: performance.now() / 1000 };
     },
     shares: () => {

@@ -12,8 +12,9 @@ export interface BenchOptions {
   /** Changes of a key or a node while the event loop is watched. */
   changes: number;
   idleStreams: number;
-  /** Rounds of each comparison of converted requests with passed-through ones. */
+  /** Rounds of each comparison of converted requests with passed-through ones, and their length: there are three targets. */
   convertedRounds: number;
+  convertedMilliseconds: number;
   /** Rounds of the comparison of long converted streams with short ones. */
   lengthRounds: number;
   /** Converted streams that are held open. */
@@ -54,8 +55,9 @@ export function benchOptions(argv: readonly string[]): BenchOptions {
     changes: values.long ? 120 : 32,
     idleStreams: 5000,
     convertedRounds: values.long ? 21 : 5,
+    convertedMilliseconds: values.long ? 800 : 200,
     lengthRounds: values.long ? 9 : 3,
-    convertedIdle: values.long ? 5000 : 1500,
+    convertedIdle: values.long ? 5000 : 1000,
     strict: values.strict,
     only: values.only,
     profile: values.profile,

@@ -46,8 +46,6 @@ async function compareLengths(
 ): Promise<Result> {
   const short = await streamsOf(lab, gateway, format, kind, shortest);
   const long = await streamsOf(lab, gateway, format, kind, longest);
-  // Once unmeasured: the short ones would pay for what is cold.
-  for (const run of [short, long]) await run();
   const rounds: { short: number; long: number }[] = [];
   for (let round = 0; round < lab.options.lengthRounds; round++) {
     const [first, second] = round % 2 === 0 ? [short, long] : [long, short];

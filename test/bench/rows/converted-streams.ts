@@ -29,7 +29,7 @@ export const convertedStreams: Row = {
       onWindow: (edge: 'start' | 'end') => void,
     ) => {
       const { pieces, seconds } = await runClosedLoop({
-        ...{ port, connections: 32, milliseconds: options.roundMilliseconds, expected, onWindow },
+        ...{ port, connections: 32, milliseconds: options.convertedMilliseconds, expected, onWindow },
         request: (number) => streamRequest(caller, 'stream', number, format),
         onPiece: upstream.advance,
       });

@@ -28,7 +28,7 @@ export const converted: Row = {
         const request = plainRequest(caller, size * 1000, format);
         targets.push(target(format, await expectPlain(caller, request, format)));
       }
-      const milliseconds = lab.options.roundMilliseconds;
+      const milliseconds = lab.options.convertedMilliseconds;
       const measure = async ({ request, expected }: (typeof targets)[number], onWindow: Mark) => {
         const loop = { port, connections: 32, milliseconds, expected, onWindow };
         const { answers, seconds } = await runClosedLoop({ ...loop, request: () => request });
