@@ -108,7 +108,7 @@ describe.each<[string, Behaviour]>([
   });
 });
 
-test('every piece of the node is one write to the caller, at once', async () => {
+test('every piece of the node is one write to the caller, at once', { retry: 2 }, async () => {
   const sent: number[] = [];
   node.respondWith('/chat/completions', {
     kind: 'run',
