@@ -3,6 +3,8 @@ import type { ChatMessage, ChatPart, ChatRequest } from '../convert/chat-request
 
 /** Units of text that are not worth a search; even shorter ones can have long bytes, such as `\u0000`. */
 const least = 128;
+/** Bytes of a body below which it is read and written anew in less time. */
+const leastBody = 2048;
 /** How many texts a search may pass over: conversions keep their order, but join and leave out some. */
 const mostPassed = 16;
 
@@ -26,6 +28,7 @@ export class LongTexts {
 
   /** Reads a body that is JSON in UTF-8, with such strings where `places` says, flat. The value is that of `JSON.parse`. */
   parse(body: Buffer, places: readonly number[]): unknown {
+    if (body.length < leastBody) return JSON.parse(body.toString('utf8'));
     let marked = '';
     let from = 0;
     for (let index = 0; index < places.length; index += 2) {
