@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { checkKeyText, hashKeyText } from '../resources/key-text.ts';
+import { checkKeyText, hashKeyText, hasKeyLength } from '../resources/key-text.ts';
 import type { KeyEntry, View } from '../store/store.ts';
 import { GatewayError } from './errors.ts';
 
@@ -21,10 +21,10 @@ export function authenticate(
       'No API key was sent. Send it as "Authorization: Bearer <key>" or "x-api-key: <key>".',
     );
   }
-  const judgement = checkKeyText(text);
-  const entry = judgement === 'ours' || judgement === 'foreign' ? view.key(hashKeyText(text)) : undefined;
+  const entry = hasKeyLength(text) ? view.key(hashKeyText(text)) : undefined;
   if (entry === undefined) {
-    throw judgement === 'mistyped'
+    // Judged only now: a key that is known needs no look at its check characters.
+    throw checkKeyText(text) === 'mistyped'
       ? new GatewayError(
           'key_mistyped',
           'This API key is mistyped or cut off: its check characters do not match.',
