@@ -19,6 +19,8 @@ export interface BenchOptions {
   lengthRounds: number;
   /** Converted streams that are held open. */
   convertedIdle: number;
+  /** Run the rows that take long, too. */
+  long: boolean;
   strict: boolean;
   /** Rows to run; empty: all. */
   only: readonly string[];
@@ -48,16 +50,17 @@ export function benchOptions(argv: readonly string[]): BenchOptions {
     },
   });
   return {
-    rounds: values.long ? 41 : 9,
+    rounds: values.long ? 41 : 7,
     roundMilliseconds: values.long ? 800 : 400,
-    warmUpMilliseconds: 3000,
+    warmUpMilliseconds: values.long ? 3000 : 2000,
     bigSet: { keys: 100_000, nodes: 1000, modelsPerNode: 500 },
-    changes: values.long ? 120 : 32,
+    changes: values.long ? 120 : 24,
     idleStreams: 5000,
     convertedRounds: values.long ? 21 : 5,
     convertedMilliseconds: values.long ? 800 : 200,
     lengthRounds: values.long ? 9 : 3,
     convertedIdle: values.long ? 5000 : 1000,
+    long: values.long,
     strict: values.strict,
     only: values.only,
     profile: values.profile,
