@@ -13,6 +13,23 @@ export function reportRefusal(log: Log, declaration: Declaration, problems: read
   }
 }
 
+/** Says which version of an object is in force while its declaration is not valid. */
+export function reportKept(log: Log, { file, document, line, id }: Declaration, generation: number): void {
+  const remedy = `mend it; until then generation ${generation} stays in force`;
+  log.warn(
+    { file, document, line, object: id, generation, remedy },
+    'The last good version of an object stays in force',
+  );
+}
+
+/** Says that what a file held before the start stays in force, because it cannot be read now. */
+export function reportKeptFile(log: Log, file: string, objects: number): void {
+  log.warn(
+    { file, objects, remedy: 'mend it; until then they stay in force' },
+    'A manifest file cannot be read; what it held before this start stays in force',
+  );
+}
+
 /** Says that an object is declared that was made through the gateway or by the controller. */
 export function reportStored(log: Log, { file, document, line, id }: Declaration): void {
   const reason = 'exists in the data folder already, and that one stays in force';

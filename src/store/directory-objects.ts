@@ -3,7 +3,13 @@ import type { Log } from '../observe/log.ts';
 import type { ApiKey } from '../resources/api-key.ts';
 import { changeProblems } from '../resources/change.ts';
 import type { Content } from './content.ts';
-import { reportRefusal, reportRepeats, reportStored } from './declaration-reports.ts';
+import {
+  reportKept,
+  reportKeptFile,
+  reportRefusal,
+  reportRepeats,
+  reportStored,
+} from './declaration-reports.ts';
 import type { DirectorySecrets } from './directory-secrets.ts';
 import { authored, identified, withStatus } from './identified.ts';
 import type { Identity } from './identity-maker.ts';
@@ -11,7 +17,7 @@ import type { MadeKeys } from './made-keys.ts';
 import type { Breathe, Declaration, Manifests } from './manifests.ts';
 import { resourceId } from './parse-manifest.ts';
 import { inRecordOrder, type Records } from './records.ts';
-import { partsOf, specMark } from './resource-record.ts';
+import { partsOf, type ResourceRecord, recordedResource, specMark } from './resource-record.ts';
 import { type Kind, type ResourceOf, StoreError } from './store.ts';
 import { storedStatus } from './stored-status.ts';
 
@@ -33,6 +39,10 @@ interface Parts {
  */
 export class DirectoryObjects {
   readonly #parts: Parts;
+  /** Objects of files that could not be read at the start, in force by their records, with the file of each. */
+  readonly #kept = new Map<string, string>();
+  #isStarting = true;
+  #isSwept = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -46,7 +56,8 @@ export class DirectoryObjects {
       await this.#parts.records.open(id);
       const former = this.#parts.records.former(id);
       const status = storedStatus(key, former?.status);
-      this.#show(id, identified(key, { uid, creationTimestamp, generation }, status), former === undefined);
+      const whole = identified(key, { uid, creationTimestamp, generation }, status);
+      this.#show(id, whole, undefined, former === undefined);
     }
   }
 
@@ -61,15 +72,48 @@ export class DirectoryObjects {
   }
 
   /**
-   * Removes what belongs to objects that nobody declares any more. Only for a folder that was read without a problem:
-   * what could not be read may be the declaration.
+   * To be called after each look at the folder. At the start, what files that cannot be read held in the last run is put
+   * into force; later, what they hold now takes its place once they can be read.
    */
-  async sweep(): Promise<void> {
+  async keepUnreadable(breathe: Breathe): Promise<void> {
+    if (this.#isStarting) await this.#keepAll(breathe);
+    this.#isStarting = false;
+    for (const [id, file] of this.#kept) {
+      if (this.#parts.manifests.isUnreadable(file)) continue;
+      this.#kept.delete(id);
+      await this.#applyOne(id);
+    }
+  }
+
+  async #keepAll(breathe: Breathe): Promise<void> {
+    const { log, manifests, records } = this.#parts;
+    if (manifests.sound) return;
+    await records.openAll();
+    const counts = new Map<string, number>();
+    for (const [id, former] of records.formers()) {
+      await breathe();
+      const { file } = former;
+      if (file === undefined || !manifests.isUnreadable(file) || manifests.of(id).length > 0) continue;
+      if (this.#revive(id, former, file) === undefined) continue;
+      this.#kept.set(id, file);
+      counts.set(file, (counts.get(file) ?? 0) + 1);
+    }
+    for (const [file, count] of counts) reportKeptFile(log, file, count);
+  }
+
+  /**
+   * Removes what belongs to objects that nobody declares any more, once: later it goes with its object. Only for a
+   * folder that was read and applied without a problem: what could not be read may be the declaration.
+   */
+  async sweep(breathe: Breathe): Promise<void> {
     const { records, manifests, secrets } = this.#parts;
+    if (this.#isSwept || !manifests.sound) return;
     await records.openAll();
     for (const id of [...records.ids()]) {
+      await breathe();
       if (!this.#isMade(id) && manifests.of(id).length === 0) records.delete(id);
     }
+    this.#isSwept = true;
     const alive = new Set(this.#uids());
     for (const owner of secrets.owners()) {
       if (!alive.has(owner)) await secrets.collect(owner, (uid) => alive.has(uid));
@@ -92,7 +136,7 @@ export class DirectoryObjects {
     const next = withStatus(current, status);
     const id = resourceId(next);
     this.#keepOne(id, current, next);
-    this.#show(id, next);
+    this.#show(id, next, this.#parts.records.fileOf(id));
     // The hash of a generated key lives nowhere else, least of all that of an old one during its overlap.
     if ('hashes' in status && 'secretName' in resource.spec) await this.#saved(id);
   }
@@ -109,7 +153,7 @@ export class DirectoryObjects {
     }
     const { status: _, ...spec } = key;
     const created = await made.write({ ...spec, metadata: { ...key.metadata, ...newIdentity() } });
-    this.#show(id, created);
+    this.#show(id, created, undefined);
     return created;
   }
 
@@ -158,47 +202,77 @@ export class DirectoryObjects {
       await this.#removeObject(id);
       return;
     }
-    // The last good version stays in force while the first declaration is not valid.
+    // The last good version stays in force while the first declaration is not valid, also one of the last run.
     const current = this.#current(id);
-    if (first.resource === undefined && current !== undefined) return;
+    if (first.resource === undefined) {
+      const former = current === undefined && this.#isStarting ? records.former(id) : undefined;
+      const kept = current ?? (former && this.#revive(id, former, former.file));
+      if (kept !== undefined) return reportKept(log, first, kept.metadata.generation ?? 1);
+    }
     const declaration = inForce(declarations);
     if (declaration?.resource === undefined || declaration.resource.kind === 'Secret') return;
-    if (current !== undefined) {
-      const problems = changeProblems(current, declaration.resource);
-      reportRefusal(log, declaration, problems);
-      if (problems.length > 0) return;
+    const { file, resource } = declaration;
+    if (current === undefined) {
+      const begun = await this.#begin(id, declaration, resource);
+      if (begun !== undefined) declaration.resource = begun;
+      return;
     }
-    declaration.resource =
-      current === undefined
-        ? this.#begin(id, declaration.resource)
-        : this.#update(id, current, declaration.resource);
+    if (!this.#isAllowed(declaration, current, resource)) return;
+    declaration.resource = this.#update(id, current, resource, file);
   }
 
-  /** Puts an object into force that was not: a new one, or one that the last run knew. */
-  #begin(id: string, resource: Stored): Stored {
+  /** Puts an object into force that was not: a new one, or one that the last run knew. @returns undefined if refused */
+  async #begin(id: string, declaration: Declaration, resource: Stored): Promise<Stored | undefined> {
     const { records, newIdentity } = this.#parts;
+    const { file } = declaration;
     const former = records.former(id);
-    const isSame = former !== undefined && former.specMark === specMark(resource.spec);
-    const whole =
-      former === undefined
-        ? identified(resource, newIdentity(), undefined)
-        : identified(
-            resource,
-            { ...former, generation: former.generation + (isSame ? 0 : 1) },
-            storedStatus(resource, former.status),
-          );
-    this.#show(id, whole, !isSame);
+    if (former === undefined) {
+      const whole = identified(resource, (await this.#lostIdentity(resource)) ?? newIdentity(), undefined);
+      this.#show(id, whole, file);
+      return whole;
+    }
+    const isSame = former.specMark === specMark(resource.spec);
+    const last = isSame ? undefined : recordedResource(id, former);
+    if (last !== undefined && !this.#isAllowed(declaration, last, resource)) {
+      this.#revive(id, former, former.file);
+      return undefined;
+    }
+    const generation = former.generation + (isSame ? 0 : 1);
+    const whole = identified(resource, { ...former, generation }, storedStatus(resource, former.status));
+    this.#show(id, whole, file, !isSame || former.file !== file);
     return whole;
   }
 
-  #update(id: string, current: Stored, resource: Stored): Stored {
+  /** That of a key whose record was lost, by its Secret: with another uid the Secret would be somebody else's. */
+  async #lostIdentity(resource: Stored): Promise<Identity | undefined> {
+    // After the sweep a Secret without its record is one that could not be removed with its owner.
+    if (this.#isSwept || resource.kind === 'UpstreamNode') return undefined;
+    return this.#parts.secrets.identityOfOwner(resource);
+  }
+
+  /** Puts what the last run knew of an object into force. @returns undefined if its record does not tell */
+  #revive(id: string, former: ResourceRecord, file: string | undefined): Stored | undefined {
+    const resource = recordedResource(id, former);
+    if (resource === undefined) return undefined;
+    const whole = identified(resource, former, storedStatus(resource, former.status));
+    this.#show(id, whole, file, false);
+    return whole;
+  }
+
+  #isAllowed(declaration: Declaration, current: Stored, next: Stored): boolean {
+    const problems = changeProblems(current, next);
+    reportRefusal(this.#parts.log, declaration, problems);
+    return problems.length === 0;
+  }
+
+  #update(id: string, current: Stored, resource: Stored, file: string): Stored {
     const { uid = '', creationTimestamp = '', generation = 1 } = current.metadata;
     const isSame = isDeepStrictEqual(current.spec, resource.spec);
     const identity = { uid, creationTimestamp, generation: generation + (isSame ? 0 : 1) };
     const whole = identified(resource, identity, current.status);
-    if (isSame && isDeepStrictEqual(current, whole)) return current;
-    this.#show(id, whole, !isSame);
-    return whole;
+    const isUnchanged = isSame && isDeepStrictEqual(current, whole);
+    this.#show(id, isUnchanged ? current : whole, file, !isSame);
+    return isUnchanged ? current : whole;
   }
 
   /** A declaration that holds what was in force holds what is: the old object would stay in memory beside the new one. */
@@ -207,9 +281,9 @@ export class DirectoryObjects {
     if (declaration?.resource === current) declaration.resource = next;
   }
 
-  #show(id: string, resource: Stored, hasChanged = true): void {
+  #show(id: string, resource: Stored, file: string | undefined, hasChanged = true): void {
     this.#parts.content.set(resource);
-    this.#parts.records.set(id, hasChanged);
+    this.#parts.records.set(id, file, hasChanged);
   }
 
   async #removeObject(id: string): Promise<void> {

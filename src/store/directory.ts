@@ -15,7 +15,7 @@ import { openSealed } from './open-sealed.ts';
 import { FolderReader } from './read-folder.ts';
 import { Records } from './records.ts';
 import { partsOf, type ResourceRecord, recordOf } from './resource-record.ts';
-import { sealingSecretName } from './sealing.ts';
+import { recipientFile, sealingSecretName } from './sealing.ts';
 import type { Kind, Store } from './store.ts';
 import { watchFolders } from './watch-folders.ts';
 
@@ -61,7 +61,8 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
   const unlock = lockFolder(folder.path());
   try {
     await folder.clean();
-    const records = new Records({ folder, log, recordOf: (id) => recordInForce(content, id) });
+    const made = new MadeKeys(folder, log);
+    const records = new Records({ folder, log, recordOf: (id) => recordInForce(content, made, id) });
     const secrets: DirectorySecrets = await DirectorySecrets.load({
       folder,
       content: () => content,
@@ -79,7 +80,7 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
       content,
       manifests,
       records,
-      made: new MadeKeys(folder, log),
+      made,
       secrets,
       log,
       newIdentity: identityMaker(now, randomBytes),
@@ -87,23 +88,36 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
     const reader = new FolderReader(manifestsPath, now);
     const touched = new Set<string>();
     const look = () => lookAt({ reader, manifests, objects, touched, log, folder: manifestsPath });
+    const sweep = async () => {
+      // What was not applied yet has its Secrets still.
+      if (touched.size === 0) await objects.sweep(breather());
+    };
 
     fitHeapGrowth(true);
     secrets.want(homeNamespace, sealingSecretName, true);
     await objects.load();
-    await look();
-    if (touched.size > 0)
-      throw new DirectoryError(`The data folder ${folder.path()} cannot be used; the log says why`);
+    const fault = await look();
+    if (fault !== undefined) {
+      throw new DirectoryError(`The data folder ${folder.path()} cannot be used: ${messageOf(fault)}`, {
+        cause: fault,
+      });
+    }
     await secrets.settled();
     await content.credentialsSettled();
-    if (manifests.sound) await objects.sweep();
+    await sweep();
     fitHeapGrowth(false);
     content.markSynced();
 
     const quietMs = options.quietMs ?? 60;
     const closed = Promise.all([
       watchFolders(reader.folders, { log, signal, quietMs, pollMs: options.pollMs ?? 2_000 }, async () => {
-        await look();
+        const fault = await look();
+        // The watch must not end with it; the objects are tried again with the next change.
+        if (fault !== undefined)
+          log.error({ err: fault }, 'The changes of the manifests could not be applied');
+        await sweep().catch((error: unknown) =>
+          log.error({ err: error }, 'What belonged to deleted objects could not be removed'),
+        );
         fitHeapGrowth(false);
         return reader.folders;
       }),
@@ -126,6 +140,7 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
   }
 }
 
+/** Reads what changed in the folder and applies it. @returns what kept it from being applied; never rejects */
 async function lookAt(parts: {
   reader: FolderReader;
   manifests: Manifests;
@@ -134,13 +149,13 @@ async function lookAt(parts: {
   touched: Set<string>;
   log: Log;
   folder: string;
-}): Promise<void> {
+}): Promise<unknown> {
   const { reader, manifests, objects, touched, log, folder } = parts;
   const breathe = breather();
   try {
     for await (const news of reader.news()) {
       if ('problem' in news) {
-        manifests.noteUnsound();
+        manifests.noteUnreadable(news.file);
         log.error(
           {
             file: news.file,
@@ -155,8 +170,9 @@ async function lookAt(parts: {
       const ids = text === undefined ? manifests.remove(file) : await manifests.replace(file, text, breathe);
       for (const id of ids) touched.add(id);
     }
+    manifests.noteFolder(true);
   } catch (error) {
-    manifests.noteUnsound();
+    manifests.noteFolder(false);
     log.error(
       { err: error, folder },
       'The folder of manifests cannot be read; what it held last stays in force',
@@ -164,10 +180,11 @@ async function lookAt(parts: {
   }
   try {
     await objects.apply(touched, breathe);
+    await objects.keepUnreadable(breathe);
     touched.clear();
+    return undefined;
   } catch (error) {
-    // The watch must not end with it; the objects are tried again with the next change.
-    log.error({ err: error }, 'The changes of the manifests could not be applied');
+    return error;
   }
 }
 
@@ -234,12 +251,13 @@ function storeOf(parts: {
   };
 }
 
-const recipientFile = 'sealing-recipient.txt';
-
-function recordInForce(content: Content, id: string): ResourceRecord | undefined {
+function recordInForce(content: Content, made: MadeKeys, id: string): ResourceRecord | undefined {
   const [kind, namespace, name] = partsOf(id);
   const resource = content.get(kind as Kind, namespace, name);
-  return resource === undefined ? undefined : recordOf(resource);
+  if (resource === undefined) return undefined;
+  const { spec, ...record } = recordOf(resource);
+  // The spec of a key that was made here is in the key's own file.
+  return kind === 'APIKey' && made.has(namespace, name) ? record : { ...record, spec };
 }
 
 async function openData(path: string): Promise<DataFolder> {

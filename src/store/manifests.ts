@@ -38,6 +38,8 @@ export type Breathe = () => Promise<void>;
 
 /** Most objects of one folder. */
 const maxObjects = 500_000;
+/** Stands for all files; no path is empty. */
+const wholeFolder = '';
 
 /**
  * What the files of a folder declare. A document that did not change is not read again, so that the cost of one
@@ -50,15 +52,23 @@ export class Manifests {
   readonly #byId = new Map<string, Declaration | Declaration[]>();
   #objects = 0;
   #reading = 0;
-  #sound = true;
+  /** Declarations that are not valid. */
+  #invalid = 0;
+  #isOverfull = false;
+  readonly #unreadable = new Set<string>();
 
   constructor(log: Log) {
     this.#log = log;
   }
 
-  /** Whether everything that was ever read was free of problems, so that what is absent is known to be so. */
+  /** Whether everything could be read and is valid now, so that what is absent is known to be so. */
   get sound(): boolean {
-    return this.#sound;
+    return this.#unreadable.size === 0 && this.#invalid === 0 && !this.#isOverfull;
+  }
+
+  /** Whether what a file holds now is not known, so that what it held last stays in force. */
+  isUnreadable(file: string): boolean {
+    return this.#unreadable.has(file) || this.#unreadable.has(wholeFolder);
   }
 
   files(): Iterable<string> {
@@ -76,9 +86,15 @@ export class Manifests {
     return Array.isArray(declared) ? declared : [declared];
   }
 
-  /** Notes that something could not be read, so that absence proves nothing. */
-  noteUnsound(): void {
-    this.#sound = false;
+  /** Notes that a file could not be read, until it can or is gone: its absence proves nothing. */
+  noteUnreadable(file: string): void {
+    this.#unreadable.add(file);
+  }
+
+  /** Notes whether the folder itself can be read. */
+  noteFolder(isReadable: boolean): void {
+    if (isReadable) this.#unreadable.delete(wholeFolder);
+    else this.#unreadable.add(wholeFolder);
   }
 
   /** Takes what a file holds now. @returns the ids of the objects that may have changed; none if it is not YAML */
@@ -87,9 +103,10 @@ export class Manifests {
     this.#reading += 1;
     const pieces = await this.#read(file, text, old, breathe);
     if (pieces === undefined) {
-      this.#sound = false;
+      this.#unreadable.add(file);
       return new Set();
     }
+    this.#unreadable.delete(file);
     this.#files.set(file, pieces.all);
     return this.#exchange(
       old.filter(({ reading }) => reading !== this.#reading),
@@ -101,6 +118,7 @@ export class Manifests {
   remove(file: string): ReadonlySet<string> {
     const old = this.#files.get(file) ?? [];
     this.#files.delete(file);
+    this.#unreadable.delete(file);
     return this.#exchange(old, []);
   }
 
@@ -196,7 +214,6 @@ export class Manifests {
         const { resource } = object;
         declarations.push({ file, document: number, line, id: resourceId(resource), resource });
       } else {
-        this.#sound = false;
         for (const problem of object.problems) report.problem(number, object.id, problem);
         declarations.push({ file, document: number, line, id: object.id, resource: undefined });
       }
@@ -217,9 +234,10 @@ export class Manifests {
 
   #add(declaration: Declaration, touched: Set<string>): void {
     const { id } = declaration;
+    if (declaration.resource === undefined) this.#invalid += 1;
     if (id === undefined) return;
     if (this.#objects >= maxObjects) {
-      this.#sound = false;
+      this.#isOverfull = true;
       this.#log.error({ file: declaration.file, limit: maxObjects }, 'A manifest holds too many objects');
       return;
     }
@@ -232,6 +250,7 @@ export class Manifests {
 
   #drop(declaration: Declaration, touched: Set<string>): void {
     const { id } = declaration;
+    if (declaration.resource === undefined) this.#invalid -= 1;
     if (id === undefined) return;
     const others = this.of(id).filter((other) => other !== declaration);
     if (others.length === this.of(id).length) return;

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { ResourceRecord } from './resource-record.ts';
 
@@ -9,12 +10,23 @@ export interface RecordFile {
   readonly conditions: readonly unknown[];
 }
 
-const headerSchema = z.object({ version: z.literal(2), conditions: z.array(z.unknown()) });
+/** The format of the files. New optional fields leave it as it is; who changes it reads the former one too. */
+const version = 2;
+
+/** A file of another format than this program's: to overwrite it would lose what it holds. */
+class RecordVersionError extends Error {
+  override readonly name = 'RecordVersionError';
+}
+
+const versionSchema = z.object({ version: z.unknown() });
+const headerSchema = z.object({ version: z.literal(version), conditions: z.array(z.unknown()) });
 const recordSchema = z.object({
   uid: z.string(),
   creationTimestamp: z.string(),
   generation: z.int(),
   specMark: z.string(),
+  spec: z.record(z.string(), z.unknown()).optional(),
+  file: z.string().optional(),
   status: z.looseObject({ conditions: z.array(z.int().min(0)).optional() }).optional(),
 });
 
@@ -38,14 +50,24 @@ export function recordFileText(records: Iterable<readonly [id: string, record: R
       status: { ...status, conditions: status.conditions.map(placeOf) },
     });
   });
-  const header = { version: 2, conditions: [...places.keys()] };
+  const header = { version, conditions: [...places.keys()] };
   return `${[JSON.stringify(header), ...lines].join('\n')}\n`;
 }
 
-/** @returns undefined when the text is not what `recordFileText` writes */
-export function readRecordFile(text: string): RecordFile | undefined {
+/**
+ * @returns undefined when the text is not what `recordFileText` writes
+ * @throws RecordVersionError when another version of this program wrote it; `path` is for its message
+ */
+export function readRecordFile(text: string, path: string): RecordFile | undefined {
   const [first = '', ...rest] = text.split('\n');
-  const header = headerSchema.safeParse(parseJson(first));
+  const head = parseJson(first);
+  const found = versionSchema.safeParse(head).data?.version;
+  if (typeof found === 'number' && found !== version) {
+    throw new RecordVersionError(
+      `The file ${path} has format ${found}, and this version of the program knows format ${version} alone; start the version that wrote it, or remove the folder ${dirname(path)} (statuses are then made anew; generated keys stay in force)`,
+    );
+  }
+  const header = headerSchema.safeParse(head);
   if (!header.success || rest.pop() !== '') return undefined;
   const lines = new Map<string, string>();
   for (const line of rest) {

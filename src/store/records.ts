@@ -11,8 +11,8 @@ const burstMs = 5_000;
 const retryMs = 2_000;
 
 interface Shard {
-  /** Ids of objects in force: their records are made of them when they are written. */
-  readonly inForce: Set<string>;
+  /** Objects in force by id, with the manifest file of each: their records are made of them when they are written. */
+  readonly inForce: Map<string, string | undefined>;
   /** Records of the last run whose objects did not come back yet. */
   file: RecordFile | undefined;
   /** Whether its file was read, or is being read. */
@@ -48,7 +48,10 @@ export class Records {
     this.#recordOf = recordOf;
   }
 
-  /** Must be called before an object is looked for or changed. A file that is damaged is logged, and overwritten later. */
+  /**
+   * Must be called before an object is looked for or changed. A file that is damaged is logged, and overwritten later.
+   * @throws RecordVersionError
+   */
   async open(id: string): Promise<void> {
     await this.#opened(shardOf(id));
   }
@@ -72,7 +75,7 @@ export class Records {
   async #read(name: string, shard: Shard): Promise<void> {
     const text = await this.#folder.read(pathOf(name));
     if (text === undefined) return;
-    const file = readRecordFile(text);
+    const file = readRecordFile(text, this.#folder.path(pathOf(name)));
     if (file === undefined) this.#tellDamage(pathOf(name));
     else if (file.lines.size > 0) shard.file = file;
   }
@@ -91,17 +94,33 @@ export class Records {
   /** Ids of objects in force and of those of the last run that did not come back. */
   *ids(): Iterable<string> {
     for (const { inForce, file } of this.#shards.values()) {
-      yield* inForce;
+      yield* inForce.keys();
       if (file !== undefined) yield* file.lines.keys();
     }
   }
 
-  /** Takes that an object is in force, and whether its record differs from that of the last run. */
-  set(id: string, hasChanged: boolean): void {
+  /** What the last run knew of all objects that are not in force. Call `openAll` first. */
+  *formers(): Iterable<readonly [id: string, record: ResourceRecord]> {
+    for (const { file } of this.#shards.values()) {
+      for (const id of [...(file?.lines.keys() ?? [])]) {
+        const record = this.former(id);
+        if (record !== undefined) yield [id, record];
+      }
+    }
+  }
+
+  /** Takes that an object is in force by a manifest file, and whether its record differs from that on disk. */
+  set(id: string, file: string | undefined, hasChanged: boolean): void {
     const shard = this.#shard(shardOf(id));
-    shard.inForce.add(id);
+    const hasMoved = shard.inForce.has(id) && shard.inForce.get(id) !== file;
+    shard.inForce.set(id, file);
     this.#forgetFormer(shard, id);
-    if (hasChanged) this.#note(id);
+    if (hasChanged || hasMoved) this.#note(id);
+  }
+
+  /** The manifest file that an object in force came from. */
+  fileOf(id: string): string | undefined {
+    return this.#shards.get(shardOf(id))?.inForce.get(id);
   }
 
   delete(id: string): void {
@@ -126,7 +145,7 @@ export class Records {
   }
 
   #shard(name: string): Shard {
-    const shard = this.#shards.get(name) ?? { inForce: new Set(), file: undefined, reading: undefined };
+    const shard = this.#shards.get(name) ?? { inForce: new Map(), file: undefined, reading: undefined };
     this.#shards.set(name, shard);
     return shard;
   }
@@ -196,10 +215,16 @@ export class Records {
 
   #recordsOf(name: string): [string, ResourceRecord][] {
     const shard = this.#shards.get(name);
-    const ids = [...(shard?.inForce ?? []), ...(shard?.file?.lines.keys() ?? [])];
+    if (shard === undefined) return [];
+    const ids = [...shard.inForce.keys(), ...(shard.file?.lines.keys() ?? [])];
     return ids.flatMap((id): [string, ResourceRecord][] => {
-      const record = shard?.inForce.has(id) === true ? this.#recordOf(id) : this.former(id);
-      return record === undefined ? [] : [[id, record]];
+      if (!shard.inForce.has(id)) {
+        const former = this.former(id);
+        return former === undefined ? [] : [[id, former]];
+      }
+      const record = this.#recordOf(id);
+      const file = shard.inForce.get(id);
+      return record === undefined ? [] : [[id, file === undefined ? record : { ...record, file }]];
     });
   }
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { apiVersion, parseStored } from '../resources/parse.ts';
 import type { Kind, ResourceOf } from './store.ts';
 
 /** What an API server would keep beside the manifest of an object. */
@@ -8,6 +9,13 @@ export interface ResourceRecord {
   readonly generation: number;
   /** Tells whether the spec changed while nobody looked; see `specMark`. */
   readonly specMark: string;
+  /**
+   * The last good spec, to stay in force when the manifest is not valid at the next start. As the file has it, so not
+   * checked yet; `recordedResource` does. Absent where it is not ours to write down; see `recordOf`.
+   */
+  readonly spec?: unknown;
+  /** The manifest file that it came from. */
+  readonly file?: string | undefined;
   /** As the file has it, so not checked yet; `storedStatus` does. */
   readonly status?: unknown;
 }
@@ -17,10 +25,29 @@ export function specMark(spec: unknown): string {
   return hash('sha1', JSON.stringify(spec), 'base64').slice(0, 16);
 }
 
-/** The record of an object in force. */
+/**
+ * The record of an object in force. Without its spec where a node has a header in plain text, because that may be a
+ * credential, which goes into no file but its own.
+ */
 export function recordOf({ metadata, spec, status }: ResourceOf[Kind]): ResourceRecord {
   const { uid = '', creationTimestamp = '', generation = 1 } = metadata;
-  return { uid, creationTimestamp, generation, specMark: specMark(spec), ...(status && { status }) };
+  const isPlain = 'headers' in spec && spec.headers?.some(({ value }) => value !== undefined) === true;
+  return {
+    uid,
+    creationTimestamp,
+    generation,
+    specMark: specMark(spec),
+    ...(isPlain ? {} : { spec }),
+    ...(status && { status }),
+  };
+}
+
+/** The object of a record as its manifest last said it; undefined where the record does not tell. */
+export function recordedResource(id: string, { spec }: ResourceRecord): ResourceOf[Kind] | undefined {
+  if (spec === undefined) return undefined;
+  const [kind, namespace, name] = partsOf(id);
+  const parsed = parseStored({ apiVersion, kind, metadata: { namespace, name }, spec });
+  return 'resource' in parsed && parsed.resource.kind !== 'Secret' ? parsed.resource : undefined;
 }
 
 /** The parts of an id of the form `Kind/namespace/name`. */

@@ -48,7 +48,7 @@ describe('a file of records', () => {
     ]);
     const text = recordFileText(records);
     expect(text.split('ModelsResolved')).toHaveLength(2);
-    const file = readRecordFile(text);
+    const file = readRecordFile(text, 'f');
     const { status: _, ...plain } = record('3');
     expect(
       [...(file?.lines ?? [])].map(([id, line]) => [id, readRecord(line, file?.conditions ?? [])]),
@@ -62,12 +62,18 @@ describe('a file of records', () => {
   test.each([
     ['nothing', ''],
     ['half a header', '{"version":2,'],
-    ['another version', '{"version":3,"conditions":[]}\n'],
     ['a line cut off', '{"version":2,"conditions":[]}\n{"id":"APIKey/default/a"'],
     ['a strange line', '{"version":2,"conditions":[]}\n[]\n'],
   ])('%s is not one', (_name, text) => {
-    expect(readRecordFile(text)).toBeUndefined();
+    expect(readRecordFile(text, 'f')).toBeUndefined();
   });
+});
+
+test.each([1, 3])('a file of format %i is not overwritten: what to do is said', (version) => {
+  const text = `{"version":${version},"conditions":[]}\n`;
+  expect(() => readRecordFile(text, '/data/state/00.jsonl')).toThrow(
+    `/data/state/00.jsonl has format ${version}, and this version of the program knows format 2 alone; start the version that wrote it, or remove the folder /data/state`,
+  );
 });
 
 describe('the records of a folder', () => {
@@ -76,12 +82,12 @@ describe('the records of a folder', () => {
       [['a', 'b', 'c'].map((name) => [`APIKey/default/${name}`, record(name)] as const)].flat(),
     );
     const first = await open(objects);
-    for (const id of objects.keys()) first.set(id, true);
+    for (const id of objects.keys()) first.set(id, undefined, true);
     await first.close();
     const second = await open(new Map([['APIKey/default/a', record('new')]]));
     await second.openAll();
     expect(second.former('APIKey/default/a')).toMatchObject({ uid: 'a' });
-    second.set('APIKey/default/a', true);
+    second.set('APIKey/default/a', undefined, true);
     expect(second.former('APIKey/default/a')).toBeUndefined();
     expect([...second.ids()].sort()).toEqual([...objects.keys()]);
     second.delete('APIKey/default/b');
@@ -96,7 +102,7 @@ describe('the records of a folder', () => {
   test('one that is needed is on disk when `saved` settles, without the others', async () => {
     const ids = Array.from({ length: 50 }, (_, number) => `APIKey/default/k${number}`);
     const records = await open(new Map(ids.map((id) => [id, record(id)])));
-    for (const id of ids) records.set(id, true);
+    for (const id of ids) records.set(id, undefined, true);
     await records.saved('APIKey/default/k7');
     const [file = '', ...others] = files();
     expect(others).toEqual([]);
@@ -108,7 +114,7 @@ describe('the records of a folder', () => {
   test('a burst of changes is written once it is over', async () => {
     const records = await open(new Map([['APIKey/default/a', record('a')]]));
     for (let count = 0; count < 10; count += 1) {
-      records.set('APIKey/default/a', true);
+      records.set('APIKey/default/a', undefined, true);
       await wait(50);
       expect(files()).toEqual([]);
     }
@@ -123,7 +129,7 @@ describe('the records of a folder', () => {
   test('a damaged file is told of once, and costs only what it held', async () => {
     const objects = new Map([['APIKey/default/a', record('a')]]);
     const first = await open(objects);
-    first.set('APIKey/default/a', true);
+    first.set('APIKey/default/a', undefined, true);
     await first.close();
     for (const file of files()) writeFileSync(join(root, 'state', file), '{"version":2,');
     const second = await open(objects);

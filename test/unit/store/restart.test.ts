@@ -1,0 +1,196 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { DirectoryStore } from '../../../src/store/directory.ts';
+import { hashOf, makeSecret } from './make.ts';
+import { Folders, keyYaml, nodeYaml, until } from './open-folder.ts';
+
+// What a start makes of a folder that changed, or of a data folder that was damaged, while nobody looked.
+const signal = new AbortController().signal;
+let folders: Folders;
+afterEach(async () => folders.remove());
+
+const generatedYaml = (name: string, spec = '') =>
+  keyYaml(name, hashOf(0), spec).replace(/hash: .*/, `secretName: ${name}`);
+const told = (log: Record<string, unknown>[], msg: string) => log.filter((line) => line['msg'] === msg);
+const keptMessage = 'The last good version of an object stays in force';
+const keptFileMessage = 'A manifest file cannot be read; what it held before this start stays in force';
+
+/** Runs the store once on these files, and leaves what it wrote. */
+async function ran(files: Record<string, string>, work: (store: DirectoryStore) => Promise<void> | void) {
+  folders = new Folders(files);
+  const { store, close } = await folders.open();
+  await work(store);
+  await close();
+}
+
+const metadataOf = (store: DirectoryStore, name = 'k') => store.get('APIKey', 'default', name)?.metadata;
+
+async function generate(store: DirectoryStore, name = 'k'): Promise<void> {
+  const { uid = '' } = metadataOf(store, name) ?? {};
+  const owner = { apiVersion: 'modelgateway.dev/v1alpha1', kind: 'APIKey', name, uid, controller: true };
+  await store.createSecret(makeSecret(name, { apiKey: 'text' }, { ownerReferences: [owner] }), signal);
+}
+
+describe('a record that was lost', () => {
+  const lose = (how: 'removed' | 'damaged') => {
+    const state = join(folders.data, 'state');
+    for (const entry of readdirSync(state)) {
+      if (how === 'removed') unlinkSync(join(state, entry));
+      else writeFileSync(join(state, entry), '{"version":2,');
+    }
+  };
+
+  test.each(['removed', 'damaged'] as const)('%s: the key keeps its uid and its Secret', async (how) => {
+    let before: unknown;
+    await ran({ 'a.yaml': generatedYaml('k'), 'b.yaml': generatedYaml('other') }, async (store) => {
+      await generate(store);
+      before = metadataOf(store)?.uid;
+    });
+    lose(how);
+    const { store } = await folders.open();
+    expect(metadataOf(store)?.uid).toBe(before);
+    expect((await store.readSecret('default', 'k', signal))?.metadata.ownerReferences?.[0]?.uid).toBe(before);
+    expect(metadataOf(store, 'other')?.uid).not.toBe(before);
+  });
+
+  test('a Secret of another owner gives no identity', async () => {
+    let before: unknown;
+    await ran({ 'a.yaml': generatedYaml('k') }, async (store) => {
+      await generate(store);
+      before = metadataOf(store)?.uid;
+    });
+    lose('removed');
+    folders.write('a.yaml', generatedYaml('thief').replace('secretName: thief', 'secretName: k'));
+    const { store } = await folders.open();
+    expect(metadataOf(store, 'thief')?.uid).not.toBe(before);
+    expect(await store.readSecret('default', 'k', signal)).toBeUndefined();
+  });
+
+  test('of a key whose manifest was not valid at that start: what is nobody’s goes once all is valid', async () => {
+    let before: unknown;
+    await ran({ 'a.yaml': generatedYaml('k'), 'b.yaml': generatedYaml('gone') }, async (store) => {
+      await generate(store);
+      await generate(store, 'gone');
+      before = metadataOf(store)?.uid;
+    });
+    lose('removed');
+    folders.write('a.yaml', generatedYaml('k', 'enabled: 3'));
+    rmSync(join(folders.manifests, 'b.yaml'));
+    const { store } = await folders.open();
+    expect(metadataOf(store)).toBeUndefined();
+    const secret = (name: string) => existsSync(join(folders.data, 'secrets/default', name));
+    expect([secret('k'), secret('gone')]).toEqual([true, true]);
+    folders.write('a.yaml', generatedYaml('k'));
+    await until(() => !secret('gone'), 'the Secret of the key that is gone goes');
+    expect(metadataOf(store)?.uid).toBe(before);
+    expect(secret('k')).toBe(true);
+  });
+
+  test('a file of a format that is not known stops the start and stays as it is', async () => {
+    await ran({ 'a.yaml': generatedYaml('k') }, () => {});
+    const [entry = ''] = readdirSync(join(folders.data, 'state'));
+    const path = join(folders.data, 'state', entry);
+    const text = readFileSync(path, 'utf8').replace('"version":2', '"version":9');
+    writeFileSync(path, text);
+    await expect(folders.open()).rejects.toThrow(/has format 9, .*start the version that wrote it/);
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  });
+});
+
+describe('a manifest that turned bad while nobody looked', () => {
+  test('the last good version of its object stays in force, as it was', async () => {
+    let before: unknown;
+    await ran({ 'a.yaml': keyYaml('k', hashOf(1), 'models: [m]') }, (store) => {
+      before = store.get('APIKey', 'default', 'k');
+    });
+    folders.write('a.yaml', keyYaml('k', hashOf(1), 'models: []'));
+    for (const round of [1, 2]) {
+      const log: Record<string, unknown>[] = [];
+      const { store, close } = await folders.open(log);
+      expect(store.key(hashOf(1))?.resource, `round ${round}`).toEqual(before);
+      expect(told(log, keptMessage)).toMatchObject([
+        { level: 'warn', file: 'a.yaml', object: 'APIKey/default/k', generation: 1 },
+      ]);
+      if (round === 1) {
+        await close();
+        continue;
+      }
+      folders.write('a.yaml', keyYaml('k', hashOf(1), 'models: [n]'));
+      await until(() => metadataOf(store)?.generation === 2, 'the mended one applies');
+      expect(store.key(hashOf(1))?.models).toEqual(new Set(['n']));
+      folders.write('a.yaml', '# nothing');
+      await until(() => store.key(hashOf(1)) === undefined, 'revoked');
+    }
+  });
+
+  test('also one of a node, but not where that would write a header in plain text into a file', async () => {
+    await ran(
+      {
+        'a.yaml': nodeYaml('a', 'weight: 7'),
+        'b.yaml': nodeYaml('b', 'headers: [{name: x-plain, value: credential}]'),
+      },
+      () => {},
+    );
+    const state = join(folders.data, 'state');
+    for (const entry of readdirSync(state))
+      expect(readFileSync(join(state, entry), 'utf8')).not.toContain('credential"');
+    folders.write('a.yaml', nodeYaml('a', 'weight: 101'));
+    folders.write('b.yaml', nodeYaml('b', 'weight: 101'));
+    const { store } = await folders.open();
+    expect(store.get('UpstreamNode', 'default', 'a')?.spec.weight).toBe(7);
+    expect(store.get('UpstreamNode', 'default', 'b')).toBeUndefined();
+  });
+
+  test('what must not change may not change over a restart either', async () => {
+    await ran({ 'a.yaml': keyYaml('k', hashOf(1)) }, () => {});
+    folders.write('a.yaml', keyYaml('k', hashOf(2)));
+    const log: Record<string, unknown>[] = [];
+    const { store } = await folders.open(log);
+    expect([store.key(hashOf(1)) !== undefined, store.key(hashOf(2))]).toEqual([true, undefined]);
+    expect(log).toContainEqual(
+      expect.objectContaining({ level: 'error', file: 'a.yaml', field: 'spec.hash' }),
+    );
+    rmSync(join(folders.manifests, 'a.yaml'));
+    await until(() => store.key(hashOf(1)) === undefined, 'gone');
+    folders.write('a.yaml', keyYaml('k', hashOf(2)));
+    await until(() => store.key(hashOf(2)) !== undefined, 'another key of the name');
+  });
+
+  test.each<[string, () => void]>([
+    ['is not YAML', () => folders.write('a.yaml', 'a: [')],
+    ['is not UTF-8', () => writeFileSync(join(folders.manifests, 'a.yaml'), Buffer.from([0xff, 0xfe, 0x41]))],
+  ])('a file that %s: all that it held stays in force, until it can be read', async (_, damage) => {
+    const good = `${keyYaml('one', hashOf(1))}---\n${keyYaml('two', hashOf(2))}`;
+    await ran({ 'first.yaml': good, 'b.yaml': keyYaml('three', hashOf(3)) }, async (store) => {
+      // It is the file that held them last that counts.
+      folders.write('a.yaml', good);
+      rmSync(join(folders.manifests, 'first.yaml'));
+      folders.write('z.yaml', nodeYaml('n'));
+      await until(() => store.node('default', 'n') !== undefined, 'the move was seen');
+    });
+    damage();
+    rmSync(join(folders.manifests, 'b.yaml'));
+    const log: Record<string, unknown>[] = [];
+    const { store } = await folders.open(log);
+    const there = () => [1, 2, 3].map((number) => store.key(hashOf(number)) !== undefined);
+    expect(there()).toEqual([true, true, false]);
+    expect(told(log, keptFileMessage)).toMatchObject([{ file: 'a.yaml', objects: 2 }]);
+    folders.write('a.yaml', keyYaml('one', hashOf(1)));
+    await until(() => store.key(hashOf(2)) === undefined, 'what it does not hold any more goes');
+    expect(there()).toEqual([true, false, false]);
+  });
+
+  // Nothing keeps root from listing a folder.
+  test.skipIf(process.getuid?.() === 0)('a folder that cannot be listed: all stays in force', async () => {
+    await ran({ 'sub/a.yaml': keyYaml('k', hashOf(1)) }, () => {});
+    const sub = join(folders.manifests, 'sub');
+    chmodSync(sub, 0o000);
+    try {
+      const { store } = await folders.open();
+      expect(store.key(hashOf(1))).toBeDefined();
+    } finally {
+      chmodSync(sub, 0o755);
+    }
+  });
+});
