@@ -3,21 +3,18 @@ import type { Log } from '../observe/log.ts';
 import type { ApiKey } from '../resources/api-key.ts';
 import { changeProblems } from '../resources/change.ts';
 import type { Content } from './content.ts';
-import {
-  reportKept,
-  reportKeptFile,
-  reportRefusal,
-  reportRepeats,
-  reportStored,
-} from './declaration-reports.ts';
+import { reportKept, reportRefusal, reportRepeats, reportStored } from './declaration-reports.ts';
 import type { DirectorySecrets } from './directory-secrets.ts';
 import { authored, identified, withStatus } from './identified.ts';
 import type { Identity } from './identity-maker.ts';
+import { KeptFiles } from './kept-files.ts';
 import type { MadeKeys } from './made-keys.ts';
 import type { Breathe, Declaration, Manifests } from './manifests.ts';
+import { ownerIdentity } from './owner-identity.ts';
 import { resourceId } from './parse-manifest.ts';
+import { recordedObject } from './recorded-object.ts';
 import { inRecordOrder, type Records } from './records.ts';
-import { partsOf, type ResourceRecord, recordedResource, specMark } from './resource-record.ts';
+import { partsOf, specMark } from './resource-record.ts';
 import { type Kind, type ResourceOf, StoreError } from './store.ts';
 import { storedStatus } from './stored-status.ts';
 
@@ -39,13 +36,16 @@ interface Parts {
  */
 export class DirectoryObjects {
   readonly #parts: Parts;
-  /** Objects of files that could not be read at the start, in force by their records, with the file of each. */
-  readonly #kept = new Map<string, string>();
+  readonly #kept: KeptFiles;
   #isStarting = true;
   #isSwept = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#kept = new KeptFiles({
+      ...parts,
+      show: (id, object, file) => this.#show(id, object, file, false),
+    });
   }
 
   /** Reads the keys that were made here. */
@@ -71,34 +71,11 @@ export class DirectoryObjects {
     }
   }
 
-  /**
-   * To be called after each look at the folder. At the start, what files that cannot be read held in the last run is put
-   * into force; later, what they hold now takes its place once they can be read.
-   */
+  /** To be called after each look at the folder: files that cannot be read keep what they held, also at the start. */
   async keepUnreadable(breathe: Breathe): Promise<void> {
-    if (this.#isStarting) await this.#keepAll(breathe);
+    if (this.#isStarting) await this.#kept.begin(breathe);
     this.#isStarting = false;
-    for (const [id, file] of this.#kept) {
-      if (this.#parts.manifests.isUnreadable(file)) continue;
-      this.#kept.delete(id);
-      await this.#applyOne(id);
-    }
-  }
-
-  async #keepAll(breathe: Breathe): Promise<void> {
-    const { log, manifests, records } = this.#parts;
-    if (manifests.sound) return;
-    await records.openAll();
-    const counts = new Map<string, number>();
-    for (const [id, former] of records.formers()) {
-      await breathe();
-      const { file } = former;
-      if (file === undefined || !manifests.isUnreadable(file) || manifests.of(id).length > 0) continue;
-      if (this.#revive(id, former, file) === undefined) continue;
-      this.#kept.set(id, file);
-      counts.set(file, (counts.get(file) ?? 0) + 1);
-    }
-    for (const [file, count] of counts) reportKeptFile(log, file, count);
+    for (const id of this.#kept.release()) await this.#applyOne(id);
   }
 
   /**
@@ -206,7 +183,8 @@ export class DirectoryObjects {
     const current = this.#current(id);
     if (first.resource === undefined) {
       const former = current === undefined && this.#isStarting ? records.former(id) : undefined;
-      const kept = current ?? (former && this.#revive(id, former, former.file));
+      const kept = current ?? (former && recordedObject(id, former));
+      if (former !== undefined && kept !== undefined) this.#show(id, kept, former.file, false);
       if (kept !== undefined) return reportKept(log, first, kept.metadata.generation ?? 1);
     }
     const declaration = inForce(declarations);
@@ -232,9 +210,9 @@ export class DirectoryObjects {
       return whole;
     }
     const isSame = former.specMark === specMark(resource.spec);
-    const last = isSame ? undefined : recordedResource(id, former);
+    const last = isSame ? undefined : recordedObject(id, former);
     if (last !== undefined && !this.#isAllowed(declaration, last, resource)) {
-      this.#revive(id, former, former.file);
+      this.#show(id, last, former.file, false);
       return undefined;
     }
     const generation = former.generation + (isSame ? 0 : 1);
@@ -243,20 +221,16 @@ export class DirectoryObjects {
     return whole;
   }
 
-  /** That of a key whose record was lost, by its Secret: with another uid the Secret would be somebody else's. */
+  /** That of a key whose record was lost. */
   async #lostIdentity(resource: Stored): Promise<Identity | undefined> {
     // After the sweep a Secret without its record is one that could not be removed with its owner.
     if (this.#isSwept || resource.kind === 'UpstreamNode') return undefined;
-    return this.#parts.secrets.identityOfOwner(resource);
-  }
-
-  /** Puts what the last run knew of an object into force. @returns undefined if its record does not tell */
-  #revive(id: string, former: ResourceRecord, file: string | undefined): Stored | undefined {
-    const resource = recordedResource(id, former);
-    if (resource === undefined) return undefined;
-    const whole = identified(resource, former, storedStatus(resource, former.status));
-    this.#show(id, whole, file, false);
-    return whole;
+    const { secretName } = resource.spec;
+    const { namespace } = resource.metadata;
+    const { secrets } = this.#parts;
+    if (secretName === undefined || !secrets.isStored(namespace, secretName)) return undefined;
+    const secret = await secrets.read(namespace, secretName);
+    return secret && ownerIdentity(resource, secret);
   }
 
   #isAllowed(declaration: Declaration, current: Stored, next: Stored): boolean {

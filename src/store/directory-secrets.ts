@@ -1,12 +1,9 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { Log } from '../observe/log.ts';
-import type { ApiKey } from '../resources/api-key.ts';
-import type { MasterKey } from '../resources/master-key.ts';
 import { parseStored } from '../resources/parse.ts';
 import type { Secret } from '../resources/secret.ts';
 import type { Content } from './content.ts';
 import type { DataFolder } from './data-folder.ts';
-import type { Identity } from './identity-maker.ts';
 import { StoreError } from './store.ts';
 
 interface Stored {
@@ -169,22 +166,6 @@ export class DirectorySecrets {
       }
       this.#forget(namespace, name);
     }
-  }
-
-  /**
-   * The identity of the key that a stored Secret was generated for, so that the key in it stays in force where the
-   * record of its resource was lost; undefined when the Secret is not that key's.
-   */
-  async identityOfOwner({ kind, metadata, spec }: ApiKey | MasterKey): Promise<Identity | undefined> {
-    const { namespace, name } = metadata;
-    if (spec.secretName === undefined || !this.isStored(namespace, spec.secretName)) return undefined;
-    const secret = await this.read(namespace, spec.secretName);
-    const owner = secret?.metadata.ownerReferences?.find(({ controller }) => controller === true);
-    if (owner === undefined || owner.kind !== kind || owner.name !== name) return undefined;
-    const { creationTimestamp } = secret?.metadata ?? {};
-    if (creationTimestamp === undefined || !owner.apiVersion.startsWith('modelgateway.dev/'))
-      return undefined;
-    return { uid: owner.uid, creationTimestamp, generation: 1 };
   }
 
   /** The uids of all owners of stored Secrets. */

@@ -1,14 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Log } from '../observe/log.ts';
 import type { Resource } from '../resources/resource.ts';
-import {
-  type Declared,
-  NotYamlError,
-  type PlacedProblem,
-  parseManifest,
-  parseManifests,
-  resourceId,
-} from './parse-manifest.ts';
+import { FileReport } from './file-report.ts';
+import { type Declared, NotYamlError, parseManifest, parseManifests, resourceId } from './parse-manifest.ts';
 import { needsParserToSplit, splitDocuments } from './split-documents.ts';
 import { UnchangedPieces } from './unchanged-pieces.ts';
 
@@ -259,47 +253,6 @@ export class Manifests {
     const [only] = others;
     if (only === undefined) this.#byId.delete(id);
     else this.#byId.set(id, others.length === 1 ? only : others);
-  }
-}
-
-/** What a reading of a file has to say, once it is certain that the reading counts. */
-class FileReport {
-  readonly #log: Log;
-  readonly #file: string;
-  readonly #foreign = new Set<string>();
-  readonly #problems: object[] = [];
-
-  constructor(log: Log, file: string) {
-    this.#log = log;
-    this.#file = file;
-  }
-
-  foreign(kind: string): void {
-    this.#foreign.add(kind);
-  }
-
-  problem(document: number, id: string | undefined, problem: PlacedProblem): void {
-    const { line, path, value, reason, remedy } = problem;
-    this.#problems.push({
-      file: this.#file,
-      document,
-      line,
-      ...(id === undefined ? {} : { object: id }),
-      field: path,
-      // Named `found` because the log hides every field called `value`.
-      ...(value === undefined ? {} : { found: value }),
-      reason,
-      remedy,
-    });
-  }
-
-  tell(): void {
-    for (const problem of this.#problems) this.#log.error(problem, 'A manifest is not valid');
-    if (this.#foreign.size === 0) return;
-    this.#log.info(
-      { file: this.#file, kinds: [...this.#foreign] },
-      'Left out objects of kinds that are for a cluster',
-    );
   }
 }
 

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { apiVersion, parseStored } from '../resources/parse.ts';
 import type { Kind, ResourceOf } from './store.ts';
 
 /** What an API server would keep beside the manifest of an object. */
@@ -11,7 +10,7 @@ export interface ResourceRecord {
   readonly specMark: string;
   /**
    * The last good spec, to stay in force when the manifest is not valid at the next start. As the file has it, so not
-   * checked yet; `recordedResource` does. Absent where it is not ours to write down; see `recordOf`.
+   * checked yet; `recordedObject` does. Absent where it is not ours to write down; see `recordOf`.
    */
   readonly spec?: unknown;
   /** The manifest file that it came from. */
@@ -40,14 +39,6 @@ export function recordOf({ metadata, spec, status }: ResourceOf[Kind]): Resource
     ...(isPlain ? {} : { spec }),
     ...(status && { status }),
   };
-}
-
-/** The object of a record as its manifest last said it; undefined where the record does not tell. */
-export function recordedResource(id: string, { spec }: ResourceRecord): ResourceOf[Kind] | undefined {
-  if (spec === undefined) return undefined;
-  const [kind, namespace, name] = partsOf(id);
-  const parsed = parseStored({ apiVersion, kind, metadata: { namespace, name }, spec });
-  return 'resource' in parsed && parsed.resource.kind !== 'Secret' ? parsed.resource : undefined;
 }
 
 /** The parts of an id of the form `Kind/namespace/name`. */
