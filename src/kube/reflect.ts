@@ -40,7 +40,10 @@ export interface ReflectOptions {
   onSinkError?: ((error: unknown) => void) | undefined;
 }
 
+/** How long a watch must have gone on for its end to be the one that was agreed on. */
 const LIVED_MS = 60_000;
+/** Spreads the watches of a fleet that a server ends together. */
+const RESUME_SPREAD_MS = 100;
 const METADATA_ONLY = {
   list: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1',
   watch: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
@@ -174,9 +177,13 @@ export async function reflect(options: ReflectOptions): Promise<void> {
       mayHurry = false;
     }
     wasReached = isReached;
+    const hasLived = reason === 'closed' && clock.monotonicMs() - began > LIVED_MS;
     // A quiet server without bookmarks ends a good watch without an event.
-    if (reason === 'closed' && clock.monotonicMs() - began > LIVED_MS) backoff.reset();
-    const waitMs = backoff.next(fault instanceof ApiError ? fault.retryAfterMs : undefined);
+    if (hasLived) backoff.reset();
+    // Its time was up: whoever revokes a key now need not wait for a watch that has nothing to recover from.
+    const waitMs = hasLived
+      ? random() * RESUME_SPREAD_MS
+      : backoff.next(fault instanceof ApiError ? fault.retryAfterMs : undefined);
     options.onRestart?.(reason, fault, waitMs);
     await pause(clock, waitMs, signal);
   }

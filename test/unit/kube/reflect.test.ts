@@ -400,6 +400,25 @@ describe('backoff', () => {
     ]);
   });
 
+  test('a watch that ended in order after it had lived is resumed at once, and waits again when that one ends at once', async () => {
+    const { run, watch } = await filled();
+    await run.clock.advance(40_000);
+    await watch.send(bookmark(20));
+    await until(() => run.signs() === 2, 'the bookmark was seen');
+    await run.clock.advance(40_000);
+    server.otherwise((_, response) => response.writeHead(200).end());
+    await watch.end();
+    for (let n = 1; n <= 3; n += 1) {
+      await run.restarted(n);
+      await run.clock.advance(run.restarts[n - 1]?.waitMs ?? 0);
+    }
+    expect(run.restarts.slice(0, 3).map(({ reason, waitMs }) => [reason, waitMs])).toEqual([
+      ['closed', 50],
+      ['closed', 800],
+      ['closed', 1600],
+    ]);
+  });
+
   test.each([
     [401, 'unauthorized'],
     [403, 'forbidden'],
