@@ -6,8 +6,8 @@ import { listPages } from './list.ts';
 import { type WatchEvent, watchEvents } from './watch.ts';
 
 interface ReflectSink {
-  /** The complete content, at the start and after the server forgot the version: what is not in it is gone. */
-  replace(objects: unknown[]): void;
+  /** The complete content as of a version, at the start and after the server forgot the last: what is not in it is gone. */
+  replace(objects: unknown[], resourceVersion: string): void;
   set(object: unknown): void;
   /** Gets the last state of the deleted object. */
   remove(object: unknown): void;
@@ -86,7 +86,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   }
 
   function fill(objects: unknown[], resourceVersion: string) {
-    guard(() => sink.replace(objects));
+    guard(() => sink.replace(objects, resourceVersion));
     version = resourceVersion;
     filled = true;
     heard();

@@ -13,6 +13,7 @@ import type { Secret } from '../resources/secret.ts';
 import { Content } from './content.ts';
 import { followSecrets } from './kubernetes-secrets.ts';
 import { openSealed } from './open-sealed.ts';
+import { OwnKeys } from './own-keys.ts';
 import { sealingSecretName } from './sealing.ts';
 import { type Kind, type ResourceOf, type Store, StoreError } from './store.ts';
 
@@ -26,8 +27,6 @@ const plurals: Readonly<Record<Kind, string>> = {
 };
 const kinds = Object.keys(plurals) as Kind[];
 const writeTimeoutMs = 10_000;
-/** How long the uid of a deleted key is remembered, so that a late event of its creation does not bring it back. */
-const deletedForMs = 60_000;
 
 /** Where a namespaced object of ours lies in the API. */
 function resourceAddress(kind: Kind, namespace?: string, name?: string): ResourceAddress {
@@ -64,7 +63,7 @@ export function openKubernetesStore(options: {
     openSealed,
     wantSecret: (namespace, name, wanted) => secrets.want(namespace, name, wanted, content),
   });
-  const deleted = new Map<string, number>();
+  const own = new OwnKeys(now);
   const counts = new Map<Kind, number>();
 
   const read = (kind: Kind, document: unknown): Resource | undefined => {
@@ -85,8 +84,14 @@ export function openKubernetesStore(options: {
   };
   const take = (resource: Resource | undefined): void => {
     if (resource === undefined || resource.kind === 'Secret') return;
-    if (resource.metadata.uid !== undefined && deleted.has(resource.metadata.uid)) return;
+    if (own.isDeleted(resource.metadata.uid)) return;
     content.set(resource);
+  };
+
+  /** A key as it is here now, which may be later than it was made; none if it is gone. */
+  const current = ({ metadata: { namespace, name, uid } }: ApiKey): ApiKey[] => {
+    const key = content.get('APIKey', namespace, name);
+    return key !== undefined && key.metadata.uid === uid ? [key] : [];
   };
 
   const followKind = (kind: Kind, namespace: string | undefined, filled: () => void): Promise<void> =>
@@ -96,11 +101,12 @@ export function openKubernetesStore(options: {
       slim: (document) => read(kind, document),
       signal,
       sink: {
-        replace: (objects) => {
-          const resources = objects.filter(
-            (object): object is ResourceOf[typeof kind] => object !== undefined,
-          );
-          content.replaceAll(kind, resources, namespace);
+        replace: (objects, listVersion) => {
+          const listed = (objects as (ResourceOf[typeof kind] | undefined)[]).filter(
+            (object) => object !== undefined && !own.isDeleted(object.metadata.uid),
+          ) as ResourceOf[typeof kind][];
+          const newer = kind === 'APIKey' ? [...own.newerThan(listVersion, namespace)].flatMap(current) : [];
+          content.replaceAll(kind, [...listed, ...newer], namespace);
           metrics.synced(kind, true);
           filled();
         },
@@ -227,6 +233,7 @@ export function openKubernetesStore(options: {
       const created = read('APIKey', answer) as ApiKey | undefined;
       if (created === undefined)
         throw new StoreError('Invalid', 'The API server answered with something that is no APIKey.');
+      own.noteMade(created);
       take(created);
       return created;
     },
@@ -235,10 +242,7 @@ export function openKubernetesStore(options: {
       const { namespace, name, uid } = key.metadata;
       const path = resourcePath(resourceAddress('APIKey', namespace, name));
       await call(deleteObject(client, path, { uid, signal: callSignal, timeoutMs: writeTimeoutMs }));
-      if (uid !== undefined) {
-        for (const [old, at] of deleted) if (now() - at > deletedForMs) deleted.delete(old);
-        deleted.set(uid, now());
-      }
+      if (uid !== undefined) own.noteDeleted(uid);
       content.remove('APIKey', namespace, name);
     },
 

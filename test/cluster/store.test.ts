@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ApiError } from '../../src/kube/api-error.ts';
 import { connectKube, type KubeClient } from '../../src/kube/client.ts';
 import { createEventRecorder } from '../../src/kube/events.ts';
 import { createLog } from '../../src/observe/log.ts';
@@ -72,6 +73,60 @@ function lagging(lagMs: number): KubeClient {
   };
 }
 
+/** The same client, whose watch of APIKeys can be made to begin anew, with a complete list that comes late. */
+function relisting() {
+  const breaks = Promise.withResolvers<never>();
+  breaks.promise.catch(() => {});
+  const [listed, goOn, catchUp] = [1, 2, 3].map(() => Promise.withResolvers<void>());
+  let isHeld = false;
+  async function* untilBroken(chunks: AsyncIterable<Uint8Array>) {
+    const iterator = chunks[Symbol.asyncIterator]();
+    for (;;) {
+      const next = await Promise.race([iterator.next(), breaks.promise]);
+      if (next.done === true) return;
+      yield next.value;
+    }
+  }
+  async function* late(chunks: AsyncIterable<Uint8Array>) {
+    const initial: Uint8Array[] = [];
+    let isListed = false;
+    for await (const chunk of chunks) {
+      if (isListed) {
+        yield chunk;
+        continue;
+      }
+      initial.push(chunk);
+      isListed = Buffer.concat(initial).includes('initial-events-end');
+      if (!isListed) continue;
+      listed?.resolve();
+      await goOn?.promise;
+      yield* initial;
+      await catchUp?.promise;
+    }
+  }
+  const through: KubeClient = {
+    ...client,
+    async stream(request) {
+      const chunks = await client.stream(request);
+      if (!request.path.endsWith('/apikeys')) return chunks;
+      return isHeld ? late(chunks) : untilBroken(chunks);
+    },
+  };
+  return {
+    client: through,
+    /** Settles when the list was taken; what changes now is not in it. */
+    async begin() {
+      isHeld = true;
+      breaks.reject(new ApiError(410, 'Expired', 'the test says so'));
+      await listed?.promise;
+    },
+    /** Hands the list out, but nothing after it. */
+    handOut: () => goOn?.resolve(),
+    /** Hands out what comes after the list. */
+    catchUp: () => catchUp?.resolve(),
+  };
+}
+
 const metadata = (name: string) => ({
   name,
   namespace,
@@ -93,6 +148,7 @@ const secretOf = (name: string, entries: Record<string, string>): Secret => ({
     Object.entries(entries).map(([entry, value]) => [entry, Buffer.from(value).toString('base64')]),
   ),
 });
+type Made = { key: ApiKey; hash: string };
 const refused = (reason: string) => expect.objectContaining({ name: 'StoreError', reason });
 
 test('a key is there before its creation settles, gone before its deletion does, and late events change neither', async () => {
@@ -116,6 +172,35 @@ test('a key is there before its creation settles, gone before its deletion does,
     }
     expect([...seen], `round ${round}`).toEqual([undefined]);
   }
+});
+
+test('a list that was begun before a key was made or deleted changes neither', async () => {
+  const relist = relisting();
+  const slow = openStore(relist.client);
+  await slow.whenSynced(signal);
+  const [old, made, gone, marker] = ['old', 'made', 'gone', 'marker'].map((name) => {
+    const text = generateKeyText('api', randomBytes);
+    return { key: keyOf(`relist-${name}`, text), hash: hashKeyText(text) };
+  }) as [Made, Made, Made, Made];
+  const deleted = await slow.createKey(old.key, signal);
+  await relist.begin();
+  await slow.createKey(made.key, signal);
+  await slow.createKey(gone.key, signal);
+  await slow.deleteKey(deleted, signal);
+  const there = () => [old, made, gone].map(({ hash }) => slow.key(hash) !== undefined);
+  expect(there()).toEqual([false, true, true]);
+  // One that another deletes meanwhile goes with what the watch tells after the list.
+  await resources.remove('APIKey', namespace, 'relist-gone');
+  relist.handOut();
+  const until = performance.now() + 300;
+  while (performance.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(there()).toEqual([false, true, true]);
+  }
+  await store.createKey(marker.key, signal);
+  relist.catchUp();
+  await eventually('the watch caught up', () => slow.key(marker.hash) !== undefined);
+  expect(there()).toEqual([false, true, false]);
 });
 
 test('what people set on a node bites without a controller', async () => {
