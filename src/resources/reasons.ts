@@ -12,6 +12,7 @@ export const reasons = {
   CredentialsResolved: 'The credential and every header from a Secret were found.',
   NoCredentials: 'The node names no credential; requests go out without one.',
   SecretNotFound: 'A Secret that the spec names does not exist.',
+  SecretForbidden: 'The API server refuses to show a Secret that the spec names; a Role must grant it.',
   SecretKeyMissing: 'A Secret that the spec names has no such entry, or an empty one.',
   CredentialInvalid:
     'The credential cannot be sent in a header: it is too long or holds other than visible ASCII.',

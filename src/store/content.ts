@@ -191,6 +191,11 @@ export class Content implements View {
     this.#tell({ kind: 'Secret', namespace, name });
   }
 
+  /** Takes that a Secret may not be read. What was read of it before stays in force. */
+  forbidSecret(namespace: string, name: string): void {
+    this.#nodes.forbidSecret(namespace, name);
+  }
+
   /** Takes the age identities, the newest first; an empty list says that there are none. */
   setSealingIdentities(identities: readonly string[]): void {
     this.#identities = identities;

@@ -7,8 +7,8 @@ import type { UpstreamNode } from '../resources/upstream-node.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { Credentials } from './store.ts';
 
-/** What the store knows of a Secret: itself, that there is none, or nothing yet. */
-export type KnownSecret = Secret | 'Missing' | undefined;
+/** What the store knows of a Secret: itself, that there is none, that it may not be read, or nothing yet. */
+export type KnownSecret = Secret | 'Missing' | 'Forbidden' | undefined;
 
 /** What the sealed text of a node turned out to hold. */
 export type Unsealed =
@@ -49,6 +49,7 @@ export function resolveCredentials(
     }
     const fromSecret = entryOf(
       secretOf(secretRef.name),
+      node.metadata.namespace,
       secretRef,
       `spec.headers[${index}].secretRef`,
       checkedHeader,
@@ -82,7 +83,8 @@ function apiKeyOf(
 ): Found | undefined {
   const { apiKeySecretRef, encryptedAPIKey } = node.spec;
   if (apiKeySecretRef !== undefined) {
-    return entryOf(secretOf(apiKeySecretRef.name), apiKeySecretRef, 'spec.apiKeySecretRef', checkedApiKey);
+    const secret = secretOf(apiKeySecretRef.name);
+    return entryOf(secret, node.metadata.namespace, apiKeySecretRef, 'spec.apiKeySecretRef', checkedApiKey);
   }
   if (encryptedAPIKey === undefined) return undefined;
   if (unsealed === undefined) return 'Pending';
@@ -92,6 +94,7 @@ function apiKeyOf(
 
 function entryOf(
   secret: KnownSecret,
+  namespace: string,
   ref: { name: string; key: string },
   field: string,
   checked: (value: string, field: string) => Found,
@@ -101,6 +104,12 @@ function entryOf(
     return {
       reason: 'SecretNotFound',
       message: `${field} names the Secret "${ref.name}", which does not exist in this namespace; create it.`,
+    };
+  }
+  if (secret === 'Forbidden') {
+    return {
+      reason: 'SecretForbidden',
+      message: `${field} names the Secret "${ref.name}", which the service account may not read; grant it "get" on this Secret, or "get", "list" and "watch" on all, by a Role in namespace "${namespace}".`,
     };
   }
   const value = secretValue(secret, ref.key);
@@ -162,7 +171,7 @@ function versionsOf(node: UpstreamNode, secretOf: (name: string) => KnownSecret)
   const versions: string[] = [];
   for (const name of namedSecrets(node)) {
     const secret = secretOf(name);
-    if (secret !== undefined && secret !== 'Missing') versions.push(secret.metadata.resourceVersion ?? '');
+    if (typeof secret === 'object') versions.push(secret.metadata.resourceVersion ?? '');
   }
   const { encryptedAPIKey } = node.spec;
   if (encryptedAPIKey !== undefined) {

@@ -9,7 +9,9 @@ import { parseStored } from '../resources/parse.ts';
 import type { Secret } from '../resources/secret.ts';
 import type { Content } from './content.ts';
 
-const retryMs = 5_000;
+/** In place of the version of a Secret, which is a number. */
+const missing = 'missing';
+const forbidden = 'forbidden';
 
 export interface FollowedSecrets {
   /** A node began or ceased to name a Secret. */
@@ -31,11 +33,16 @@ export function followSecrets(options: {
   log: Log;
   signal: AbortSignal;
   touch: (namespace: string, name: string) => void;
+  /** After how long one that could not be read is tried again; 5 s. */
+  retryMs?: number;
+  /** How often each is read where the watch of all is refused; 60 s. */
+  pollMs?: number;
 }): FollowedSecrets {
-  const { client, log, signal, touch } = options;
-  /** Wanted Secrets by `namespace/name`, with the version last read. */
+  const { client, log, signal, touch, retryMs = 5_000, pollMs = 60_000 } = options;
+  /** Wanted Secrets by `namespace/name`, with the version last read, or what was answered in its place. */
   const wanted = new Map<string, { version: string | undefined }>();
   const reading = new Map<string, Promise<void>>();
+  const retrying = new Set<string>();
 
   const readOne = async (namespace: string, name: string, content: Content): Promise<void> => {
     const id = `${namespace}/${name}`;
@@ -44,25 +51,47 @@ export function followSecrets(options: {
         const path = resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace, name });
         const secret = toSecret(await getObject(client, path, { signal }));
         const entry = wanted.get(id);
-        if (entry !== undefined) entry.version = secret?.metadata.resourceVersion;
-        if (entry !== undefined && secret !== undefined) content.setSecret(secret);
+        if (entry === undefined || secret === undefined) return;
+        const { resourceVersion } = secret.metadata;
+        if (resourceVersion !== undefined && entry.version === resourceVersion) return;
+        entry.version = resourceVersion;
+        content.setSecret(secret);
         return;
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof ApiError && error.status === 404) {
-          if (wanted.has(id)) content.removeSecret(namespace, name);
+        const entry = wanted.get(id);
+        const status = error instanceof ApiError ? error.status : 0;
+        if (entry !== undefined && status === 404) {
+          if (entry.version !== missing) content.removeSecret(namespace, name);
+          entry.version = missing;
+        }
+        if (entry === undefined || status === 404) return;
+        // A refusal is told once: the condition of the node says it, too.
+        if (status !== 403 || entry.version !== forbidden) {
+          log.warn(
+            { namespace, name, err: error },
+            'A Secret that a node names could not be read; it is tried again',
+          );
+        }
+        if (status === 403) {
+          entry.version = forbidden;
+          content.forbidSecret(namespace, name);
+          // Not waited for: a Role without Secrets must not keep the gateway from serving the other nodes.
+          retryLater(namespace, name, content);
           return;
         }
-        log.warn(
-          { namespace, name, err: error },
-          'A Secret that a node names could not be read; it is tried again',
-        );
-        const forbidden = error instanceof ApiError && error.status === 403;
-        // Not waited for: a Role without Secrets must not keep the gateway from serving the other nodes.
-        if (forbidden) return void setTimeout(() => readAgain(namespace, name, content), retryMs).unref();
         await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
       }
     }
+  };
+  const retryLater = (namespace: string, name: string, content: Content): void => {
+    const id = `${namespace}/${name}`;
+    if (retrying.has(id)) return;
+    retrying.add(id);
+    setTimeout(() => {
+      retrying.delete(id);
+      readAgain(namespace, name, content);
+    }, retryMs).unref();
   };
   const readAgain = (namespace: string, name: string, content: Content): void => {
     const id = `${namespace}/${name}`;
@@ -102,6 +131,17 @@ export function followSecrets(options: {
         content.removeSecret(place, name);
       };
       const known = new Set<string>();
+      let isRefused = false;
+      // A Role may name single Secrets (`resourceNames`): those can be read, but not found by watching all.
+      const polling = setInterval(() => {
+        if (!isRefused) return;
+        for (const [id, { version }] of wanted) {
+          const [place = '', name = ''] = id.split('/');
+          const isHere = namespace === undefined || place === namespace;
+          if (isHere && version !== forbidden && !reading.has(id)) readAgain(place, name, content);
+        }
+      }, pollMs).unref();
+      signal.addEventListener('abort', () => clearInterval(polling), { once: true });
       return reflect({
         client,
         path: resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace }),
@@ -109,6 +149,7 @@ export function followSecrets(options: {
         signal,
         sink: {
           replace(objects) {
+            isRefused = false;
             const now = new Set(objects.map(idOf));
             for (const id of known) if (!now.has(id)) gone(id);
             known.clear();
@@ -128,8 +169,10 @@ export function followSecrets(options: {
         onRestart(reason, error) {
           if (reason !== 'closed' && reason !== 'expired')
             log.warn({ namespace, reason, err: error }, 'Watch of Secrets failed; what is known stays');
+          if (reason !== 'forbidden') return;
+          isRefused = true;
           // A Role may leave Secrets out where every credential is sealed: that is no reason not to start.
-          if (reason === 'forbidden') filled();
+          filled();
         },
       });
     },

@@ -94,6 +94,14 @@ export class NodeEntries {
     for (const id of wanted.nodes) this.#refresh(id);
   }
 
+  /** Takes that a Secret may not be read. What was read before stays. */
+  forbidSecret(namespace: string, name: string): void {
+    const wanted = this.#secrets.get(`${namespace}/${name}`);
+    if (wanted === undefined || typeof wanted.secret === 'object') return;
+    wanted.secret = 'Forbidden';
+    for (const id of wanted.nodes) this.#refresh(id);
+  }
+
   /** Takes the identities, the newest first. What is open stays in use until it was opened anew. */
   setIdentities(identities: readonly string[]): void {
     this.#identities = identities;

@@ -299,6 +299,50 @@ test('a Secret is created but never overwritten, and replaced only as it was rea
   );
 });
 
+test('a Secret that the Role leaves out is told as such; one that it names can be read', async () => {
+  const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
+  const ours = { apiGroups: ['modelgateway.dev'], resources: ['*'], verbs: ['get', 'list', 'watch'] };
+  const secrets = (names: string[]) => ({
+    apiGroups: [''],
+    resources: ['secrets'],
+    verbs: ['get'],
+    resourceNames: names,
+  });
+  const metadata = { name: 'by-name' };
+  await cluster.client.ask('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { body: { metadata } });
+  await cluster.client.ask('POST', `${rbac}/roles`, {
+    body: { metadata, rules: [ours, secrets(['named'])] },
+  });
+  await cluster.client.ask('POST', `${rbac}/rolebindings`, {
+    body: {
+      metadata,
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'by-name' },
+      subjects: [{ kind: 'ServiceAccount', namespace, name: 'by-name' }],
+    },
+  });
+  for (const name of ['named', 'left-out']) {
+    await resources.addSecret(namespace, name, { apiKey: `sk-${name}` });
+    await resources.create('UpstreamNode', namespace, name, {
+      baseURL: 'http://127.0.0.1:9/v1',
+      apiKeySecretRef: { name },
+    });
+  }
+  const kubeconfig = await cluster.kubeconfigFor({ namespace, name: 'by-name' });
+  const limited = connectKube({ kubeconfig, userAgent: 'test/1' });
+  const few = openStore(limited);
+  await few.whenSynced(signal);
+  const state = (name: string) => {
+    const credentials = few.node(namespace, name)?.credentials;
+    return credentials?.state === 'Refused' ? credentials.reason : credentials?.state;
+  };
+  await eventually('both are judged', () => state('named') === 'Resolved' && state('left-out') !== 'Pending');
+  expect(state('left-out')).toBe('SecretForbidden');
+  const rules = [ours, secrets(['named', 'left-out'])];
+  await cluster.client.ask('PATCH', `${rbac}/roles/by-name`, { body: { rules } });
+  await eventually('the grant is noticed', () => state('left-out') === 'Resolved', 10_000);
+  limited.close();
+});
+
 test('credentials follow their Secret: there, changed, gone and back', async () => {
   await resources.create('UpstreamNode', namespace, 'with-secret', {
     baseURL: 'http://127.0.0.1:9/v1',

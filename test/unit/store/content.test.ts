@@ -102,6 +102,24 @@ describe('credentials', () => {
     expect(connectionOf(content)).not.toHaveProperty('credential');
   });
 
+  test('a Secret that may not be read: refused with what to grant, but what was read stays', () => {
+    const { content, heard } = setUp();
+    content.set(byRef());
+    content.forbidSecret('default', 's');
+    expect(credentialsOf(content)).toMatchObject({
+      state: 'Refused',
+      reason: 'SecretForbidden',
+      message: expect.stringMatching(/spec\.apiKeySecretRef.*"s".*"get".*namespace "default"/),
+    });
+    expect(heard).toContain('Credentials node');
+    content.setSecret(makeSecret('s', { apiKey: 'sk-1' }));
+    content.forbidSecret('default', 's');
+    expect(connectionOf(content)).toMatchObject({ credential: 'sk-1' });
+    content.removeSecret('default', 's');
+    content.forbidSecret('default', 's');
+    expect(credentialsOf(content)).toMatchObject({ reason: 'SecretForbidden' });
+  });
+
   test('pending until the Secret is known, then as it stands', () => {
     const { content, heard } = setUp();
     content.set(byRef());

@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createLog } from '../../../src/observe/log.ts';
+import { Content } from '../../../src/store/content.ts';
+import { followSecrets } from '../../../src/store/kubernetes-secrets.ts';
+import {
+  type Answer,
+  failure,
+  json,
+  openWatch,
+  type ScriptedServer,
+  scriptedServer,
+} from '../kube/scripted-server.ts';
+import { until } from '../kube/until.ts';
+import { makeNode } from './make.ts';
+
+const collection = '/api/v1/namespaces/team/secrets';
+let server: ScriptedServer;
+let stop: AbortController;
+beforeEach(async () => {
+  server = await scriptedServer();
+  stop = new AbortController();
+});
+afterEach(async () => {
+  stop.abort();
+  await server.close();
+});
+
+const secret = (version: string, apiKey: string) =>
+  json({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 's', namespace: 'team', resourceVersion: version },
+    data: { apiKey: Buffer.from(apiKey).toString('base64') },
+  });
+
+/** Follows the Secrets of a namespace with one node that names `s`. */
+async function start(answers: { watch: Answer; get: Answer }) {
+  server.otherwise((call, response) =>
+    (call.path === collection ? answers.watch : answers.get)(call, response),
+  );
+  const lines: { level: string; msg: string }[] = [];
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const log = createLog({ level: 'info', format: 'json', role: 'test', destination });
+  const secrets = followSecrets({
+    client: server.client(),
+    log,
+    signal: stop.signal,
+    touch: () => {},
+    retryMs: 30,
+    pollMs: 40,
+  });
+  const content: Content = new Content({
+    log,
+    sealingNamespace: 'home',
+    openSealed: async () => undefined,
+    wantSecret: (namespace, name, wanted) => secrets.want(namespace, name, wanted, content),
+  });
+  const heard: string[] = [];
+  content.subscribe(({ kind }) => heard.push(kind));
+  content.set(makeNode({ apiKeySecretRef: { name: 's' } }, undefined, { namespace: 'team' }));
+  await new Promise<void>((filled) => void secrets.follow('team', content, filled));
+  await secrets.settled();
+  const state = () => {
+    const credentials = content.node('team', 'node')?.credentials;
+    if (credentials?.state === 'Resolved') return credentials.connection.credential;
+    return credentials?.state === 'Refused' ? credentials.reason : credentials?.state;
+  };
+  const reads = () => server.calls.filter(({ path }) => path === `${collection}/s`).length;
+  return { content, heard, lines, reads, state };
+}
+
+test('a Secret that may not be read is refused with a reason, and read once it may', async () => {
+  const answers = { watch: failure(403, 'Forbidden'), get: failure(403, 'Forbidden') };
+  const { state, reads, lines } = await start(answers);
+  expect(state()).toBe('SecretForbidden');
+  await until(() => reads() > 3, 'it is tried again');
+  expect(lines.filter(({ msg }) => msg.includes('could not be read'))).toHaveLength(1);
+  answers.get = secret('1', 'sk-1');
+  await until(() => state() === 'sk-1', 'it is read');
+});
+
+test('where the watch is refused, a Secret that may be read is looked at again and again', async () => {
+  const answers: { watch: Answer; get: Answer } = {
+    watch: failure(403, 'Forbidden'),
+    get: secret('1', 'sk-1'),
+  };
+  const { heard, reads, state } = await start(answers);
+  expect(state()).toBe('sk-1');
+  heard.length = 0;
+  const before = reads();
+  await until(() => reads() > before + 2, 'it is looked at');
+  expect(heard).toEqual([]);
+  answers.get = secret('2', 'sk-2');
+  await until(() => state() === 'sk-2', 'the rotated one is taken');
+  answers.get = failure(403, 'Forbidden');
+  const then = reads();
+  await until(() => reads() > then + 2, 'the right was taken away');
+  expect(state()).toBe('sk-2');
+  answers.get = failure(404, 'NotFound');
+  await until(() => state() === 'SecretNotFound', 'it is gone');
+});
+
+test('where the watch works nothing is read without a change', async () => {
+  const watch = openWatch();
+  const answers = { watch: watch.answer, get: secret('1', 'sk-1') };
+  const started = start(answers);
+  await watch.send({
+    type: 'BOOKMARK',
+    object: {
+      kind: 'Secret',
+      metadata: { resourceVersion: '9', annotations: { 'k8s.io/initial-events-end': 'true' } },
+    },
+  });
+  const { reads, state } = await started;
+  expect(state()).toBe('sk-1');
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  expect(reads()).toBe(1);
+});
