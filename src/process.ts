@@ -82,7 +82,9 @@ export function aborted(signal: AbortSignal): Promise<void> {
 /** Why the process should get no traffic; undefined when it should. */
 export function unreadyReason(stop: AbortSignal, store: Store): string | undefined {
   if (stop.aborted) return 'stopping';
-  return store.synced ? undefined : 'the first complete list of the resources is not in yet';
+  if (store.synced) return undefined;
+  const why = store.unsyncedReason?.();
+  return `the first complete list of the resources is not in yet${why === undefined ? '' : `: ${why}`}`;
 }
 
 /**

@@ -8,6 +8,7 @@ import { objectMetaSchema } from '../resources/object-meta.ts';
 import { parseStored } from '../resources/parse.ts';
 import type { Secret } from '../resources/secret.ts';
 import type { Content } from './content.ts';
+import type { FirstList } from './first-lists.ts';
 
 /** In place of the version of a Secret, which is a number. */
 const missing = 'missing';
@@ -16,10 +17,10 @@ const forbidden = 'forbidden';
 export interface FollowedSecrets {
   /** A node began or ceased to name a Secret. */
   want(namespace: string, name: string, wanted: boolean, content: Content): void;
-  /** Watches the metadata of a namespace's Secrets (of all, if undefined); `filled` when the first list is in. */
-  follow(namespace: string | undefined, content: Content, filled: () => void): Promise<void>;
+  /** Watches the metadata of a namespace's Secrets (of all, if undefined). */
+  follow(namespace: string | undefined, content: Content, first: FirstList): Promise<void>;
   /** Watches one Secret whole. */
-  followOne(namespace: string, name: string, content: Content, filled: () => void): Promise<void>;
+  followOne(namespace: string, name: string, content: Content, first: FirstList): Promise<void>;
   /** Settles when every Secret wanted by now was read, or could not be. */
   settled(): Promise<void>;
 }
@@ -112,7 +113,7 @@ export function followSecrets(options: {
       }
     },
 
-    follow(namespace, content, filled) {
+    follow(namespace, content, first) {
       const changed = (object: unknown): void => {
         const meta = metaOf(object);
         if (meta === undefined) return;
@@ -155,7 +156,7 @@ export function followSecrets(options: {
             known.clear();
             for (const id of now) known.add(id);
             for (const object of objects) changed(object);
-            filled();
+            first.filled();
           },
           set(object) {
             known.add(idOf(object));
@@ -167,17 +168,18 @@ export function followSecrets(options: {
           },
         },
         onRestart(reason, error) {
+          first.failed(error);
           if (reason !== 'closed' && reason !== 'expired')
             log.warn({ namespace, reason, err: error }, 'Watch of Secrets failed; what is known stays');
           if (reason !== 'forbidden') return;
           isRefused = true;
           // A Role may leave Secrets out where every credential is sealed: that is no reason not to start.
-          filled();
+          first.filled();
         },
       });
     },
 
-    followOne(namespace, name, content, filled) {
+    followOne(namespace, name, content, first) {
       const take = (object: unknown): void => {
         const secret = toSecret(object);
         if (secret !== undefined) content.setSecret(secret);
@@ -191,18 +193,19 @@ export function followSecrets(options: {
           replace(objects) {
             if (objects.length === 0) content.removeSecret(namespace, name);
             for (const object of objects) take(object);
-            filled();
+            first.filled();
           },
           set: take,
           remove: () => content.removeSecret(namespace, name),
         },
         onRestart(reason, error) {
+          first.failed(error);
           if (reason !== 'closed' && reason !== 'expired')
             log.warn(
               { namespace, name, reason, err: error },
               'Watch of the sealing Secret failed; what is known stays',
             );
-          if (reason === 'forbidden') filled();
+          if (reason === 'forbidden') first.filled();
         },
       });
     },

@@ -11,11 +11,13 @@ import { apiVersion, parseStored } from '../resources/parse.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Secret } from '../resources/secret.ts';
 import { Content } from './content.ts';
+import { type FirstList, FirstLists } from './first-lists.ts';
 import { followSecrets } from './kubernetes-secrets.ts';
 import { openSealed } from './open-sealed.ts';
 import { OwnKeys } from './own-keys.ts';
 import { sealingSecretName } from './sealing.ts';
 import { type Kind, type ResourceOf, type Store, StoreError } from './store.ts';
+import { toStoreError } from './to-store-error.ts';
 
 const group = 'modelgateway.dev';
 const version = 'v1alpha1';
@@ -64,6 +66,7 @@ export function openKubernetesStore(options: {
     wantSecret: (namespace, name, wanted) => secrets.want(namespace, name, wanted, content),
   });
   const own = new OwnKeys(now);
+  const firstLists = new FirstLists();
   const counts = new Map<Kind, number>();
 
   const read = (kind: Kind, document: unknown): Resource | undefined => {
@@ -94,7 +97,7 @@ export function openKubernetesStore(options: {
     return key !== undefined && key.metadata.uid === uid ? [key] : [];
   };
 
-  const followKind = (kind: Kind, namespace: string | undefined, filled: () => void): Promise<void> =>
+  const followKind = (kind: Kind, namespace: string | undefined, first: FirstList): Promise<void> =>
     reflect({
       client,
       path: resourcePath(resourceAddress(kind, namespace)),
@@ -108,7 +111,7 @@ export function openKubernetesStore(options: {
           const newer = kind === 'APIKey' ? [...own.newerThan(listVersion, namespace)].flatMap(current) : [];
           content.replaceAll(kind, [...listed, ...newer], namespace);
           metrics.synced(kind, true);
-          filled();
+          first.filled();
         },
         set: (object) => take(object as Resource | undefined),
         remove: (object) => {
@@ -121,6 +124,7 @@ export function openKubernetesStore(options: {
       onRelist: () => metrics.relisted(kind),
       onRestart: (reason, error, waitMs) => {
         metrics.watchRestarted(kind, reason);
+        first.failed(error);
         const fields = { kind, namespace, reason, err: error, waitMs: Math.round(waitMs) };
         if (reason === 'closed' || reason === 'expired') log.debug(fields, 'Watch ended; it begins anew');
         else log.warn(fields, 'Watch failed; the last content stays in force until it works again');
@@ -131,10 +135,16 @@ export function openKubernetesStore(options: {
   const start = async (): Promise<void> => {
     for (const kind of kinds) metrics.synced(kind, false);
     const filled = scopes.flatMap((namespace) => [
-      ...kinds.map((kind) => untilFilled((done) => followKind(kind, namespace, done))),
-      untilFilled((done) => secrets.follow(namespace, content, done)),
+      ...kinds.map((kind) =>
+        untilFilled(firstLists.wait(kind, namespace), (first) => followKind(kind, namespace, first)),
+      ),
+      untilFilled(firstLists.wait('Secret', namespace), (first) => secrets.follow(namespace, content, first)),
     ]);
-    filled.push(untilFilled((done) => secrets.followOne(homeNamespace, sealingSecretName, content, done)));
+    filled.push(
+      untilFilled(firstLists.wait(`Secret ${sealingSecretName}`, homeNamespace), (first) =>
+        secrets.followOne(homeNamespace, sealingSecretName, content, first),
+      ),
+    );
     await Promise.all(filled);
     await secrets.settled();
     await content.credentialsSettled();
@@ -172,6 +182,8 @@ export function openKubernetesStore(options: {
     get synced() {
       return content.synced;
     },
+    unsyncedReason: () =>
+      content.synced ? undefined : (firstLists.missing() ?? 'some Secrets that nodes name are not read yet'),
     whenSynced: content.whenSynced.bind(content),
     subscribe: content.subscribe.bind(content),
 
@@ -253,10 +265,9 @@ export function openKubernetesStore(options: {
 }
 
 /** Starts something that runs on and on; settles when it says for the first time that its content is complete. */
-function untilFilled(run: (done: () => void) => Promise<void>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    run(resolve).catch(reject);
-  });
+async function untilFilled(first: FirstList, run: (first: FirstList) => Promise<void>): Promise<void> {
+  // It ends when the process does, perhaps before it was filled.
+  await Promise.race([first.done, run(first).then(() => first.done)]);
 }
 
 /** What can be said of an object that does not parse. */
@@ -277,24 +288,4 @@ function metaOf(document: unknown): {
     resourceVersion: text('resourceVersion'),
     deletionTimestamp: text('deletionTimestamp'),
   };
-}
-
-function toStoreError(error: unknown): StoreError {
-  if (!(error instanceof ApiError))
-    return new StoreError('Unavailable', 'The API server could not be asked.', { cause: error });
-  const retry = error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs };
-  const of = (reason: StoreError['reason'], message: string): StoreError =>
-    new StoreError(reason, message, { ...retry, cause: error });
-  if (error.status === 404) return of('NotFound', 'The object does not exist any more.');
-  if (error.status === 409 && error.reason === 'AlreadyExists')
-    return of('AlreadyExists', 'An object of this name exists already.');
-  if (error.status === 409) return of('Conflict', 'The object has changed meanwhile.');
-  if (error.status === 403)
-    return of(
-      'Forbidden',
-      'The API server refuses this to the service account; see its Role, quota and admission policies.',
-    );
-  if (error.status === 400 || error.status === 422)
-    return of('Invalid', 'The API server refuses the object as invalid.');
-  return of('Unavailable', 'The API server cannot be reached or is overloaded.');
 }

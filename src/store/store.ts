@@ -99,6 +99,8 @@ export interface View {
   sealingIdentities(): readonly string[];
   /** Whether the first complete list of every kind is in. Never turns false again. */
   readonly synced: boolean;
+  /** What `synced` still waits for, in a line that is safe to show; undefined when it is synced. */
+  unsyncedReason?(): string | undefined;
 }
 
 /** Something that happened to a resource, for people: an Event in a cluster, a log line standalone. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../../src/observe/log.ts';
 import { Content } from '../../../src/store/content.ts';
+import { FirstLists } from '../../../src/store/first-lists.ts';
 import { followSecrets } from '../../../src/store/kubernetes-secrets.ts';
 import {
   type Answer,
@@ -58,7 +59,9 @@ async function start(answers: { watch: Answer; get: Answer }) {
   const heard: string[] = [];
   content.subscribe(({ kind }) => heard.push(kind));
   content.set(makeNode({ apiKeySecretRef: { name: 's' } }, undefined, { namespace: 'team' }));
-  await new Promise<void>((filled) => void secrets.follow('team', content, filled));
+  const first = new FirstLists().wait('Secret', 'team');
+  void secrets.follow('team', content, first);
+  await first.done;
   await secrets.settled();
   const state = () => {
     const credentials = content.node('team', 'node')?.credentials;
