@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 // unit: pure code, no sockets but loopback ones, seconds. wire: real sockets and SDKs. crds, cluster: a real API server.
+// chart: Helm onto a real API server. console: a real browser.
 export default defineConfig({
   test: {
     projects: [
@@ -32,6 +33,25 @@ export default defineConfig({
           hookTimeout: 120_000,
           // Most of them wait for something to happen, so more than there are cores.
           maxWorkers: 4,
+        },
+      },
+      {
+        test: {
+          name: 'chart',
+          include: ['test/chart/**/*.test.ts'],
+          globalSetup: ['test/support/control-plane-setup.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        test: {
+          name: 'console',
+          include: ['test/console/**/*.test.ts'],
+          globalSetup: ['test/support/control-plane-setup.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          maxWorkers: 2,
         },
       },
     ],

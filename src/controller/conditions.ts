@@ -1,6 +1,6 @@
 import type { Condition } from '../resources/conditions.ts';
 import type { Reason } from '../resources/reasons.ts';
-import { timeText } from './time.ts';
+import { timeText } from '../resources/time.ts';
 
 /** One thing to say about an object. The message holds no times, counters or ids, or every retry becomes a write. */
 export interface Observation {

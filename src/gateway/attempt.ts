@@ -1,3 +1,4 @@
+import type { CallerFormat } from '../routing/route.ts';
 import type { Candidate } from '../store/store.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { UpstreamError } from '../upstream/error.ts';
@@ -15,7 +16,6 @@ import { eventMeaning } from './event-meaning.ts';
 import { connectionFailure, type Failure } from './failure.ts';
 import { bodyHeaders, callerHeaders } from './headers.ts';
 import type { Limits } from './limits.ts';
-import type { CallerFormat } from './route.ts';
 import { SseEvents } from './sse-events.ts';
 import { streamError } from './stream-errors.ts';
 import { StreamWatch } from './stream-watch.ts';

@@ -1,14 +1,12 @@
+import type { CircuitState, CircuitStates } from '../routing/route.ts';
+
 /**
  * Circuits of this gateway: per node for connections that fail, per node and model for 429 and 5xx. A circuit opens
  * after five failures within 30 s, or at once where the node sent Retry-After, and lets one probe through when its time
  * is over. A success takes one failure back: a node that fails four times of five is found out, one that fails once in
  * a hundred is not. Circuits live in this process alone: another gateway may reach a node that this one cannot.
  */
-export interface Circuits {
-  /** `closed`: use it. `probe`: its time is over and one request may try it (then `claim`). `open`: a last resort. */
-  state(nodeId: string, model: string): CircuitState;
-  /** Takes the probe of every half-open circuit on the way to this model. */
-  claim(nodeId: string, model: string): void;
+export interface Circuits extends CircuitStates {
   /** The node could not be reached, or the connection broke before an answer. */
   connectFailed(nodeId: string, model: string): void;
   /**
@@ -42,7 +40,6 @@ export interface CircuitListener {
   }): void;
   closed(circuit: { readonly node: string; readonly model: string | undefined }): void;
 }
-export type CircuitState = 'closed' | 'probe' | 'open';
 
 const failuresToOpen = 5;
 const failureWindowMs = 30_000;

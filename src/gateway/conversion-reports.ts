@@ -3,8 +3,8 @@ import { dialectRemedy } from '../convert/dialect-remedy.ts';
 import type { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { ConversionMetrics } from '../observe/conversion-metrics.ts';
 import type { Log } from '../observe/log.ts';
+import { dialectOf } from '../routing/candidate-dialect.ts';
 import type { Candidate } from '../store/store.ts';
-import { dialectOf } from './candidate-dialect.ts';
 import { droppedLabel } from './dropped-label.ts';
 import type { Failure } from './failure.ts';
 

@@ -1,7 +1,7 @@
 import { safeMessage } from '../convert/safe-message.ts';
 import { UpstreamFault } from '../convert/upstream-fault.ts';
+import type { CallerFormat } from '../routing/route.ts';
 import type { Failure } from './failure.ts';
-import type { CallerFormat } from './route.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import type { CallerFormat } from './route.ts';
+import type { CallerFormat } from '../routing/route.ts';
 
 /**
  * What one event of an answer means before the first content:

@@ -5,6 +5,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { AttemptMetrics } from '../observe/attempt-metrics.ts';
 import type { ConversionMetrics } from '../observe/conversion-metrics.ts';
 import type { Log } from '../observe/log.ts';
+import { createRouter } from '../routing/route.ts';
 import type { Store } from '../store/store.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { createAttemptReports } from './attempt-reports.ts';
@@ -19,7 +20,6 @@ import type { GatewayContext } from './handle.ts';
 import { createKeysApi } from './keys-api.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { RequestDone } from './progress.ts';
-import { createRouter } from './route.ts';
 import { declareRoutes, shortcutModelCalls } from './routes.ts';
 import { refuseUnrouted, unrouted } from './unrouted.ts';
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CallerFormat } from '../routing/route.ts';
 import type { View } from '../store/store.ts';
 import { answerFailure } from './answer-failure.ts';
 import { authenticate } from './authenticate.ts';
@@ -12,7 +13,6 @@ import type { Failure } from './failure.ts';
 import { upstreamHeaders } from './headers.ts';
 import { inspect } from './inspect.ts';
 import { Progress, type RecordContext } from './progress.ts';
-import type { CallerFormat } from './route.ts';
 import { type ModelRequest, type NodesContext, tryNodes } from './try-nodes.ts';
 import type { ErrorShape } from './wire-errors.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { CallerFormat } from '../routing/route.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
-import type { CallerFormat } from './route.ts';
 
 const toCaller: ReadonlySet<string> = new Set([
   'retry-after',

@@ -3,6 +3,7 @@ import type { ApiKey } from '../resources/api-key.ts';
 import { line, modelName, setOf } from '../resources/fields.ts';
 import { issueProblem } from '../resources/issues.ts';
 import { generateKeyText, hashKeyText, keyHint } from '../resources/key-text.ts';
+import { timeOf, timeText } from '../resources/time.ts';
 import { type KeyEntry, type Store, StoreError } from '../store/store.ts';
 import { GatewayError } from './errors.ts';
 
@@ -98,7 +99,7 @@ export function createKeysApi(options: {
           hint: keyHint(value),
           ...(wanted.name == null ? {} : { displayName: wanted.name }),
           ...(wanted.models == null ? {} : { models: wanted.models }),
-          ...(wanted.expires_at == null ? {} : { expirationTime: rfc3339(wanted.expires_at) }),
+          ...(wanted.expires_at == null ? {} : { expirationTime: timeText(wanted.expires_at * 1000) }),
         },
       };
       const stored = await fromStore(store.createKey(key, signal));
@@ -207,11 +208,8 @@ function keyObject(key: ApiKey): KeyObject {
 }
 
 function unixSeconds(time: string | undefined): number | undefined {
-  return time === undefined ? undefined : Math.floor(Date.parse(time) / 1000);
-}
-
-function rfc3339(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
+  const ms = timeOf(time);
+  return ms === undefined ? undefined : Math.floor(ms / 1000);
 }
 
 async function fromStore<T>(work: Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
+import { timeOf } from '../resources/time.ts';
+import { type RouteRefusal, usableCandidates } from '../routing/route.ts';
 import type { Candidate, KeyEntry, View } from '../store/store.ts';
 import { GatewayError } from './errors.ts';
-import { type RouteRefusal, usableCandidates } from './route.ts';
 import { shorten } from './shorten.ts';
 
 /** One entry of `GET /models`: the members of both SDK families side by side (formats: Other endpoints). */
@@ -86,8 +87,8 @@ export function modelRefused(code: RouteRefusal['code'], model: string): Gateway
 
 function listed(name: string, candidates: readonly Candidate[]): ListedModel {
   const times = candidates
-    .map(({ node }) => Date.parse(node.resource.metadata.creationTimestamp ?? ''))
-    .filter(Number.isFinite);
+    .map(({ node }) => timeOf(node.resource.metadata.creationTimestamp))
+    .filter((time) => time !== undefined);
   const created = times.length > 0 ? Math.floor(Math.min(...times) / 1000) : 0;
   return {
     id: name,

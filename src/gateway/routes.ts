@@ -1,12 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { CallerFormat } from '../routing/route.ts';
 import { authenticate } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 import { GatewayError } from './errors.ts';
 import { type Answer, answerModelCall, type GatewayContext, handle, readRequest } from './handle.ts';
 import type { KeysApi } from './keys-api.ts';
 import { describeModel, listModels } from './models.ts';
-import type { CallerFormat } from './route.ts';
 import { shorten } from './shorten.ts';
 import { lacksHost, refuseUnrouted, unrouted } from './unrouted.ts';
 import { errorShapeOf } from './wire-errors.ts';

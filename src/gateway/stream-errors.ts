@@ -1,8 +1,8 @@
 import { messagesError } from '../convert/messages-errors.ts';
 import { openAIError } from '../convert/openai-errors.ts';
 import { UpstreamFault } from '../convert/upstream-fault.ts';
+import type { CallerFormat } from '../routing/route.ts';
 import type { GatewayError } from './errors.ts';
-import type { CallerFormat } from './route.ts';
 
 /** What is known of a responses stream, for the event that ends it. */
 export interface ResponseSoFar {

@@ -1,4 +1,4 @@
-import type { CallerFormat } from './route.ts';
+import type { CallerFormat } from '../routing/route.ts';
 import { SseLines } from './sse-lines.ts';
 import type { ResponseSoFar } from './stream-errors.ts';
 

@@ -1,4 +1,5 @@
 import type { Log } from '../observe/log.ts';
+import type { CallerFormat, NativeWish, Router } from '../routing/route.ts';
 import type { Candidate, KeyEntry } from '../store/store.ts';
 import type { UpstreamPath } from '../upstream/paths.ts';
 import type { Pools } from '../upstream/pools.ts';
@@ -16,7 +17,6 @@ import { type Failure, judgeStatus } from './failure.ts';
 import type { Inspection } from './inspect.ts';
 import type { Limits } from './limits.ts';
 import { modelRefused } from './models.ts';
-import type { CallerFormat, NativeWish, Router } from './route.ts';
 
 /** What trying nodes needs of the gateway. */
 export interface NodesContext {

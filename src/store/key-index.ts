@@ -1,5 +1,6 @@
 import type { ApiKey } from '../resources/api-key.ts';
 import type { MasterKey } from '../resources/master-key.ts';
+import { timeOf } from '../resources/time.ts';
 import type { KeyEntry } from './store.ts';
 
 type Key = ApiKey | MasterKey;
@@ -118,9 +119,7 @@ function keyEntry(resource: Key, hash: string): KeyEntry {
 
 /** A time that cannot be read has passed: a key with a damaged expiry must not live for ever. */
 function timeMs(time: string | undefined): number {
-  if (time === undefined) return Number.POSITIVE_INFINITY;
-  const ms = Date.parse(time);
-  return Number.isNaN(ms) ? 0 : ms;
+  return time === undefined ? Number.POSITIVE_INFINITY : (timeOf(time) ?? 0);
 }
 
 function inOrder(contest: Contest): readonly Key[] {
@@ -137,9 +136,7 @@ function byAge(a: Key, b: Key): number {
 }
 
 function createdMs(key: Key): number {
-  const { creationTimestamp } = key.metadata;
-  const ms = creationTimestamp === undefined ? Number.NaN : Date.parse(creationTimestamp);
-  return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
+  return timeOf(key.metadata.creationTimestamp) ?? Number.MAX_SAFE_INTEGER;
 }
 
 function sortName(key: Key): string {

@@ -1,5 +1,6 @@
 import type { NativeFormat } from '../resources/formats.ts';
 import type { Secret } from '../resources/secret.ts';
+import { timeOf } from '../resources/time.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
 import { type KnownSecret, namedSecrets, resolveCredentials, type Unsealed } from './credentials.ts';
 import type { NodeEntry } from './store.ts';
@@ -159,7 +160,7 @@ export class NodeEntries {
       resource: node,
       nativeFormats: formatSet(node.spec.nativeFormats),
       credentials: resolveCredentials(node, secretOf, unsealed, previous?.credentials),
-      checkedAtMs: Math.max(timeMs(lastHealthCheckTime), timeMs(lastSyncTime)),
+      checkedAtMs: Math.max(timeOf(lastHealthCheckTime) ?? 0, timeOf(lastSyncTime) ?? 0),
     };
   }
 
@@ -190,11 +191,6 @@ export class NodeEntries {
 
 function sameSealing(a: UpstreamNode, b: UpstreamNode): boolean {
   return a.spec.encryptedAPIKey === b.spec.encryptedAPIKey && a.spec.baseURL === b.spec.baseURL;
-}
-
-function timeMs(time: string | undefined): number {
-  const ms = time === undefined ? 0 : Date.parse(time);
-  return Number.isNaN(ms) ? 0 : ms;
 }
 
 const formatSets = new Map<string, ReadonlySet<NativeFormat>>();

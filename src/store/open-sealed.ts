@@ -29,7 +29,7 @@ export async function openSealed(node: UpstreamNode, identities: readonly string
   } catch {
     return {
       reason: 'SealingKeyMissing',
-      message: 'The Secret model-gateway-sealing holds a line that is no age identity; mend or remove it.',
+      message: 'The Secret model-gateway-sealing holds no usable age identity; mend or restore it.',
     };
   }
 }

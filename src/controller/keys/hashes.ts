@@ -1,5 +1,5 @@
 import type { IssuedHash } from '../../resources/key-source.ts';
-import { timeOf, timeText } from '../time.ts';
+import { timeOf, timeText } from '../../resources/time.ts';
 
 /** The key that is in the Secret now, without its text. */
 export interface CurrentKey {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { timeOf } from '../../resources/time.ts';
 import { conditionList, type Observation, type Progress } from '../conditions.ts';
-import { timeOf } from '../time.ts';
 import { type CurrentKey, nextHashes } from './hashes.ts';
 import type { Key, KeyStatus } from './key.ts';
 

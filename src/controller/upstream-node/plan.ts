@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { timeOf, timeText } from '../../resources/time.ts';
 import type { UpstreamNodeStatus } from '../../resources/upstream-node.ts';
 import { conditionList, type Observation } from '../conditions.ts';
-import { timeOf, timeText } from '../time.ts';
 import { type DueContact, dueContact, nextDue } from './due.ts';
 import { type NodeEvent, nodeEvents } from './events.ts';
 import { type Finding, finding } from './finding.ts';

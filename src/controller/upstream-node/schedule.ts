@@ -1,6 +1,6 @@
+import { timeOf } from '../../resources/time.ts';
 import { conditionOf } from '../conditions.ts';
 import { fractionOf, jittered } from '../spread.ts';
-import { timeOf } from '../time.ts';
 import type { Gathered } from './gather.ts';
 
 /** What is overdue when this process first sees a node is spread over at most this long. */

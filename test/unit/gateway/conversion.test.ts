@@ -2,11 +2,11 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
 import { type DialectWish, resolveDialect } from '../../../src/convert/dialect.ts';
 import { BufferBudget } from '../../../src/gateway/buffer-budget.ts';
-import { dialectOf } from '../../../src/gateway/candidate-dialect.ts';
 import { Conversion } from '../../../src/gateway/conversion.ts';
 import { droppedLabel } from '../../../src/gateway/dropped-label.ts';
 import { dialectSchema } from '../../../src/resources/dialect.ts';
 import { upstreamNodeSchema } from '../../../src/resources/upstream-node.ts';
+import { dialectOf } from '../../../src/routing/candidate-dialect.ts';
 import type { Candidate } from '../../../src/store/store.ts';
 
 function candidate(spec: object = {}, model = 'm'): Candidate {

@@ -2,7 +2,16 @@ import type { NativeFormat } from '../resources/formats.ts';
 import type { Candidate, KeyEntry, NodeEntry, ServedModel, View } from '../store/store.ts';
 import { mayUse } from '../store/tenancy.ts';
 import { dialectOf } from './candidate-dialect.ts';
-import type { Circuits } from './circuits.ts';
+
+/** `closed`: use it. `probe`: its time is over and one request may try it (then `claim`). `open`: a last resort. */
+export type CircuitState = 'closed' | 'probe' | 'open';
+
+/** What routing asks of a gateway's circuits. */
+export interface CircuitStates {
+  state(nodeId: string, model: string): CircuitState;
+  /** Takes the probe of every half-open circuit on the way to this model. */
+  claim(nodeId: string, model: string): void;
+}
 
 /** What a caller sends, by the path it calls. */
 export type CallerFormat = 'chat' | 'completions' | 'embeddings' | 'responses' | 'messages' | 'count_tokens';
@@ -60,7 +69,7 @@ const nativeFor: Readonly<Record<CallerFormat, NativeFormat | undefined>> = {
 /** `now` is in milliseconds since 1970, `random` in [0, 1). */
 export function createRouter(options: {
   view: View;
-  circuits: Circuits;
+  circuits: CircuitStates;
   homeNamespace: string;
   random: () => number;
   now: () => number;

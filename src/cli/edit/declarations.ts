@@ -1,0 +1,114 @@
+import type { Kind, ResourceOf } from '../../store/store.ts';
+import type { Edit } from './edit.ts';
+
+/** Which resource. */
+export interface Ref<K extends Kind = Kind> {
+  readonly kind: K;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A resource as it is declared and as it stands, and what is needed to edit it without harming others. */
+export interface Declared<K extends Kind = Kind> {
+  readonly resource: ResourceOf[K];
+  /** What it is now: the resourceVersion in a cluster, a digest of the document in a folder. An edit may ask that it still be so. */
+  readonly version: string;
+  /** The resource as people wrote it, without status and what the server adds: what an editor shows. */
+  readonly manifest: string;
+  /** Where it is declared, for people: `manifests/openai.yaml, document 2`; undefined in a cluster. */
+  readonly source: string | undefined;
+  /** Who owns it instead of people, such as `Argo CD application platform`; undefined where nobody does. */
+  readonly managedBy: string | undefined;
+}
+
+export interface WriteOptions {
+  /** Nothing is stored; what would be is judged by the same validation and returned. */
+  readonly dryRun?: boolean;
+  /** Refused with `Conflict` when the resource is no longer what it was. */
+  readonly version?: string;
+  /** Takes over fields that another field manager owns; without it that is a `Conflict` that names the manager and the fields. */
+  readonly force?: boolean;
+}
+
+/**
+ * The resources as people declare them, in a cluster (with the user's own rights) or in a folder of manifests. The one
+ * way in which our interfaces, commands and console, read and edit. Every method throws `DeclarationError`.
+ */
+export interface Declarations {
+  /** Where this is, for people: `context kind-dev` or `folder ./manifests`. */
+  readonly place: string;
+  /** The namespace that is meant where none is named. */
+  readonly namespace: string;
+  /** All of a kind in one namespace, or in all that may be read (`undefined`), by namespace and name. */
+  list<K extends Kind>(
+    kind: K,
+    namespace: string | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly Declared<K>[]>;
+  get<K extends Kind>(ref: Ref<K>, signal: AbortSignal): Promise<Declared<K>>;
+  /** Calls back with every state of one kind from the first on, until `signal` aborts: a watch. */
+  watch<K extends Kind>(
+    kind: K,
+    namespace: string | undefined,
+    sink: (change: {
+      readonly ref: Ref<K>;
+      readonly before: Declared<K> | undefined;
+      readonly after: Declared<K> | undefined;
+    }) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Declares a new resource; `AlreadyExists` rather than overwrite. Returns it with the server's defaults. */
+  create<K extends Kind>(
+    manifest: Manifest<K>,
+    options: WriteOptions,
+    signal: AbortSignal,
+  ): Promise<Declared<K>>;
+  /** Applies the edits to one resource and leaves everything else of it as it is. */
+  edit<K extends Kind>(
+    ref: Ref<K>,
+    edits: readonly Edit[],
+    options: WriteOptions,
+    signal: AbortSignal,
+  ): Promise<Declared<K>>;
+  remove(ref: Ref, options: WriteOptions, signal: AbortSignal): Promise<void>;
+  /** The age recipient that credentials are sealed to. */
+  sealingRecipient(signal: AbortSignal): Promise<string>;
+}
+
+/** A resource as it is handed in: what a manifest file would say. */
+export interface Manifest<K extends Kind = Kind> {
+  readonly kind: K;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+export type DeclarationErrorReason =
+  | 'NotFound'
+  | 'AlreadyExists'
+  | 'Conflict'
+  | 'Forbidden'
+  | 'Invalid'
+  | 'Unavailable';
+
+/** A read or write that did not succeed. Branch on `reason`; `message` is safe to show and says how to put it right. */
+export class DeclarationError extends Error {
+  override readonly name = 'DeclarationError';
+  readonly reason: DeclarationErrorReason;
+  /** For `Invalid`: which field, such as `spec.priority`, and what is wrong with it. */
+  readonly causes: readonly { readonly field: string; readonly message: string }[];
+
+  constructor(
+    reason: DeclarationErrorReason,
+    message: string,
+    causes: readonly { readonly field: string; readonly message: string }[] = [],
+  ) {
+    super(message);
+    this.reason = reason;
+    this.causes = causes;
+  }
+}
