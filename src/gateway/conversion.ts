@@ -1,27 +1,16 @@
 import type { ChatRequest } from '../convert/chat-request.ts';
 import type { ConvertedError } from '../convert/conversion.ts';
 import { ConversionError } from '../convert/conversion-error.ts';
-import { type Dialect, effortScale, resolveDialect } from '../convert/dialect.ts';
+import { type Converted, type ConvertedFormat, convertedFormats } from '../convert/converted-formats.ts';
+import type { Dialect } from '../convert/dialect.ts';
 import { randomId } from '../convert/ids.ts';
+import { needsNative } from '../convert/needs-native.ts';
 import type { UpstreamFault } from '../convert/upstream-fault.ts';
 import { dialectOf } from '../routing/candidate-dialect.ts';
 import type { Candidate } from '../store/store.ts';
 import type { BufferBudget } from './buffer-budget.ts';
-import { type Converted, type ConvertedFormat, convertedFormats } from './converted-formats.ts';
 import { GatewayError } from './errors.ts';
 import { LongTexts } from './long-texts.ts';
-
-/** Takes all that chat-completions can say anywhere: what is lost to it is lost on every node. */
-const permissive: Dialect = resolveDialect({
-  host: 'api.openai.com',
-  model: '',
-  node: {
-    reasoningEfforts: effortScale,
-    reasoningHistoryField: 'ReasoningContent',
-    toolImages: 'Inline',
-    samplingExtras: true,
-  },
-});
 
 /** What a body that is converted takes besides its own bytes: it parsed, and what is sent. */
 const copies = 2;
@@ -111,12 +100,7 @@ export class Conversion {
 
   /** Whether the conversion would lose something, or refuse the request, wherever it goes. */
   needsNative(): boolean {
-    try {
-      return this.#convert('model', permissive, false).lossy;
-    } catch (error) {
-      if (error instanceof ConversionError) return true;
-      throw error;
-    }
+    return needsNative(this.format, this.#parsed(), this.#now);
   }
 
   /** A chat request of this conversion as it is sent. */

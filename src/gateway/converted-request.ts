@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Converted } from '../convert/converted-formats.ts';
 import type { Log } from '../observe/log.ts';
 import type { Candidate } from '../store/store.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
@@ -9,7 +10,6 @@ import type { AttemptReports } from './attempt-reports.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import type { Caller } from './caller.ts';
 import type { Conversion } from './conversion.ts';
-import type { Converted } from './converted-formats.ts';
 import type { Limits } from './limits.ts';
 
 /** What an attempt on a node that is asked in chat-completions is told; all of it stays the same while it runs. */

@@ -1,25 +1,20 @@
-import type { ChatAnswer } from '../convert/chat-reply.ts';
-import type { ChatRequest } from '../convert/chat-request.ts';
-import { completionsFailure, completionsRefusal } from '../convert/completions-errors.ts';
-import { convertCompletionsReply } from '../convert/completions-reply.ts';
-import { convertCompletionsRequest } from '../convert/completions-request.ts';
-import { type CompletionsOpened, createCompletionsStream } from '../convert/completions-stream.ts';
-import type {
-  ConversionOptions,
-  ConvertedError,
-  ConvertedReply,
-  ConvertedStream,
-} from '../convert/conversion.ts';
-import type { ConversionError } from '../convert/conversion-error.ts';
-import { messagesFailure, messagesRefusal } from '../convert/messages-errors.ts';
-import { convertMessagesReply } from '../convert/messages-reply.ts';
-import { convertCountTokensRequest, convertMessagesRequest } from '../convert/messages-request.ts';
-import { createMessagesStream, type MessagesOpened } from '../convert/messages-stream.ts';
-import { responsesFailure, responsesRefusal } from '../convert/responses-errors.ts';
-import { convertResponsesReply } from '../convert/responses-reply.ts';
-import { convertResponsesRequest } from '../convert/responses-request.ts';
-import { createResponsesStream, type ResponsesOpened } from '../convert/responses-stream.ts';
-import { UpstreamFault } from '../convert/upstream-fault.ts';
+import type { ChatAnswer } from './chat-reply.ts';
+import type { ChatRequest } from './chat-request.ts';
+import { completionsFailure, completionsRefusal } from './completions-errors.ts';
+import { convertCompletionsReply } from './completions-reply.ts';
+import { convertCompletionsRequest } from './completions-request.ts';
+import { type CompletionsOpened, createCompletionsStream } from './completions-stream.ts';
+import type { ConversionOptions, ConvertedError, ConvertedReply, ConvertedStream } from './conversion.ts';
+import type { ConversionError } from './conversion-error.ts';
+import { messagesFailure, messagesRefusal } from './messages-errors.ts';
+import { convertMessagesReply } from './messages-reply.ts';
+import { convertCountTokensRequest, convertMessagesRequest } from './messages-request.ts';
+import { createMessagesStream, type MessagesOpened } from './messages-stream.ts';
+import { responsesFailure, responsesRefusal } from './responses-errors.ts';
+import { convertResponsesReply } from './responses-reply.ts';
+import { convertResponsesRequest } from './responses-request.ts';
+import { createResponsesStream, type ResponsesOpened } from './responses-stream.ts';
+import { UpstreamFault } from './upstream-fault.ts';
 
 /** Formats that a node without them can serve all the same, asked in chat-completions. */
 export type ConvertedFormat = 'messages' | 'responses' | 'completions' | 'count_tokens';

@@ -1,0 +1,30 @@
+import { ConversionError } from './conversion-error.ts';
+import { type ConvertedFormat, convertedFormats } from './converted-formats.ts';
+import { type Dialect, effortScale, resolveDialect } from './dialect.ts';
+import { randomId } from './ids.ts';
+
+/** Takes all that chat-completions can say anywhere: what is lost to it is lost on every node. */
+const permissive: Dialect = resolveDialect({
+  host: 'api.openai.com',
+  model: '',
+  node: {
+    reasoningEfforts: effortScale,
+    reasoningHistoryField: 'ReasoningContent',
+    toolImages: 'Inline',
+    samplingExtras: true,
+  },
+});
+
+/**
+ * Whether the conversion of this request would lose something, or refuse it, wherever it goes: then a node that speaks
+ * its format is the better one. `body` is the parsed JSON; `now` is in milliseconds since 1970.
+ */
+export function needsNative(format: ConvertedFormat, body: unknown, now: () => number): boolean {
+  try {
+    const options = { model: 'model', dialect: permissive, strict: false, newId: randomId, now };
+    return convertedFormats[format].convert(body, options).lossy;
+  } catch (error) {
+    if (error instanceof ConversionError) return true;
+    throw error;
+  }
+}
