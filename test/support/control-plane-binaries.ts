@@ -1,10 +1,11 @@
-import { access, constants, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { access, constants, mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buildControlPlane, pinnedVersions } from './control-plane-build.ts';
 import { downloadControlPlane } from './control-plane-download.ts';
 import { withExclusiveLock } from './control-plane-lock.ts';
-import { type Guard, startGuard } from './guard.ts';
+import { fillFolder } from './fill-folder.ts';
+import type { Guard } from './guard.ts';
 
 /** Paths of the programs that make up a control plane. The controller manager is optional: the official
  * download has it for Linux only. */
@@ -71,31 +72,18 @@ async function fillCache(
   say: (line: string) => void,
   ways: readonly Way[],
 ): Promise<ControlPlaneBinaries> {
-  await removeLeftovers(folder);
-  const staging = `${folder}.building-${process.pid}`;
-  const guard = startGuard();
-  guard.watchFolder(staging);
-  try {
-    const failures: string[] = [];
-    for (const way of ways) {
-      await rm(staging, { recursive: true, force: true });
-      await mkdir(staging);
-      const made = await way(staging, guard, say).catch((error: unknown) => {
-        failures.push(error instanceof Error ? error.message : String(error));
-        return undefined;
-      });
-      if (made === undefined) continue;
-      // Renamed when whole: a run that is killed halfway must leave nothing that looks complete.
-      await rm(folder, { recursive: true, force: true });
-      await rename(made, folder);
-      const binaries = await binariesIn(folder);
-      if (binaries !== undefined) return binaries;
+  const failures: string[] = [];
+  for (const way of ways) {
+    try {
+      await fillFolder(folder, (staging, guard) => way(staging, guard, say));
+    } catch (error) {
+      failures.push(error instanceof Error ? error.message : String(error));
+      continue;
     }
-    throw new Error(noWayText(failures));
-  } finally {
-    await rm(staging, { recursive: true, force: true });
-    guard.release();
+    const binaries = await binariesIn(folder);
+    if (binaries !== undefined) return binaries;
   }
+  throw new Error(noWayText(failures));
 }
 
 async function download(staging: string, _guard: Guard, say: (line: string) => void): Promise<string> {
@@ -131,16 +119,6 @@ async function isExecutable(file: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** Only for the holder of the lock: what a killed run left unfinished. */
-async function removeLeftovers(folder: string): Promise<void> {
-  const parent = dirname(folder);
-  for (const name of await readdir(parent)) {
-    if (join(parent, name).startsWith(`${folder}.building-`)) {
-      await rm(join(parent, name), { recursive: true, force: true });
-    }
-  }
 }
 
 function withCause(error: unknown): string {
