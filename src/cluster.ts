@@ -22,6 +22,7 @@ import {
 } from './process.ts';
 import { openKubernetesStore } from './store/kubernetes.ts';
 import type { Store } from './store/store.ts';
+import { openTrafficTls } from './traffic-tls.ts';
 import { Pools } from './upstream/pools.ts';
 
 /** How long a gateway takes new requests after SIGTERM: endpoints lag behind. */
@@ -35,7 +36,9 @@ export async function runClusterGateway(config: GatewayConfig): Promise<void> {
   const work = new AbortController();
   const { client, store, homeNamespace, namespaces } = openCluster(config, log, registry, work.signal);
   const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
-  const gateway = createTraffic({ ...config, homeNamespace }, store, pools, log, registry);
+  const tls = await openTrafficTls(config.traffic.tls, log, registry);
+  const gateway = createTraffic({ ...config, homeNamespace }, store, pools, log, registry, tls);
+  tls?.follow(gateway, work.signal);
   const admin = await listenOn(config.adminListen, false, (host, port) =>
     startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) }),
   );

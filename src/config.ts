@@ -18,6 +18,8 @@ export interface ServingConfig {
 /** What the traffic side needs. Bytes and whole seconds. */
 export interface TrafficConfig {
   readonly listen: Address;
+  /** Certificate and key for HTTPS; undefined for plain HTTP. */
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly drainSeconds: number;
   readonly limits: {
     readonly maxBodyBytes: number;
@@ -182,6 +184,7 @@ function configOf(
   };
   const traffic: TrafficConfig = {
     listen: values.listen ?? { host: inCluster ? '::' : '127.0.0.1', port: 8080 },
+    tls: tlsOf(values['tls-cert'], values['tls-key']),
     drainSeconds: values['drain-seconds'] ?? (inCluster ? 240 : 30),
     limits: {
       maxBodyBytes: values['max-body-bytes'] ?? 32 * 1024 * 1024,
@@ -237,6 +240,17 @@ function configOf(
     data: resolve(data),
     gatewayURL: values['gateway-url'],
   };
+}
+
+function tlsOf(cert: string | undefined, key: string | undefined): TrafficConfig['tls'] {
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert === undefined || key === undefined) {
+    const [given, missing] = cert === undefined ? ['key', 'cert'] : ['cert', 'key'];
+    throw new ConfigError(
+      `--tls-${missing} is missing; HTTPS needs it beside --tls-${given}: give both, or none.`,
+    );
+  }
+  return { cert: resolve(cert), key: resolve(key) };
 }
 
 function needed(value: string | undefined, flag: FlagName, what: string): string {

@@ -94,6 +94,18 @@ export const flags = {
     schema: hostPort,
     help: 'address for traffic (standalone: 127.0.0.1:8080; in a cluster: :8080)',
   },
+  'tls-cert': {
+    commands: ['gateway', 'standalone', 'start'],
+    value: 'FILE',
+    schema: z.string().min(1),
+    help: 'PEM certificate for HTTPS on the traffic port, then its intermediates; re-read when it changes',
+  },
+  'tls-key': {
+    commands: ['gateway', 'standalone', 'start'],
+    value: 'FILE',
+    schema: z.string().min(1),
+    help: 'PEM private key of --tls-cert',
+  },
   'admin-listen': {
     commands: serving,
     value: 'HOST:PORT',

@@ -9,6 +9,7 @@ import { createLog, type Log } from './observe/log.ts';
 import { createRegistry, createRequestMetrics } from './observe/metrics.ts';
 import { productVersion } from './observe/version.ts';
 import type { Store } from './store/store.ts';
+import type { TrafficTls } from './traffic-tls.ts';
 import type { Pools } from './upstream/pools.ts';
 
 /** The version of this product. */
@@ -36,6 +37,7 @@ export function createTraffic(
   pools: Pools,
   log: Log,
   registry: Registry,
+  tls?: TrafficTls,
 ): Gateway {
   const { maxBodyBytes, maxBufferedBytes, maxAttempts } = config.traffic.limits;
   const metrics = createRequestMetrics(registry);
@@ -45,6 +47,7 @@ export function createTraffic(
     pools,
     log,
     homeNamespace: config.homeNamespace,
+    tls: tls?.pair,
     limits: { bodyBytes: maxBodyBytes, bufferedBytes: maxBufferedBytes, attempts: maxAttempts },
     onRequestDone: metrics.record,
     attempts,

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, type X509Certificate } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import process from 'node:process';
 import { prepareQuickStart, quickStartKey, welcome } from './cli/quick-start.ts';
@@ -21,6 +21,7 @@ import { secretValue } from './resources/secret.ts';
 import { openDirectoryStore } from './store/directory.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import type { Store } from './store/store.ts';
+import { openTrafficTls } from './traffic-tls.ts';
 import { Pools } from './upstream/pools.ts';
 
 /** How long the quick start waits for its key and a first model before it says how things stand. */
@@ -46,6 +47,7 @@ export async function runStandalone(
   const { log, registry } = observe(config);
   const stop = stopOnSignals(log);
   const work = new AbortController();
+  const tls = await openTrafficTls(config.traffic.tls, log, registry);
   const store = await openDirectoryStore({
     manifests: config.manifests,
     data: config.data,
@@ -56,13 +58,16 @@ export async function runStandalone(
     signal: work.signal,
   });
   const pools = new Pools({ rules: { allowLoopback: true } });
-  const gateway = createTraffic(config, store, pools, log, registry);
+  const gateway = createTraffic(config, store, pools, log, registry, tls);
+  tls?.follow(gateway, work.signal);
   const isStart = config.command === 'start';
   const listen = await listenOn(config.traffic.listen, isStart && !config.listenGiven, gateway.listen);
   const admin = await listenOn(config.adminListen, isStart && !config.adminListenGiven, (host, port) =>
     startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) }),
   );
-  const baseURL = config.gatewayURL ?? `http://${urlHost(config.traffic.listen.host)}:${listen.port}/v1`;
+  const scheme = tls === undefined ? 'http' : 'https';
+  const host = urlHost(config.traffic.listen.host, tls?.pair.certificate);
+  const baseURL = config.gatewayURL ?? `${scheme}://${host}:${listen.port}/v1`;
   const controller = runController({
     store,
     pools,
@@ -164,7 +169,11 @@ function firstModel(store: Store, name: string): { readonly model: string | unde
   return model === undefined && phase !== 'error' && phase !== 'offline' ? undefined : { model };
 }
 
-function urlHost(host: string): string {
-  if (host === '::' || host === '0.0.0.0') return '127.0.0.1';
+/** The host as callers write it. One that the certificate is not for gives way to `localhost` if that is in it. */
+function urlHost(listened: string, certificate: X509Certificate | undefined): string {
+  const host = listened === '::' || listened === '0.0.0.0' ? '127.0.0.1' : listened;
+  if (certificate !== undefined && certificate.checkIP(host) === undefined) {
+    if (certificate.checkHost('localhost') !== undefined) return 'localhost';
+  }
   return host.includes(':') ? `[${host}]` : host;
 }

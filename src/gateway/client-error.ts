@@ -1,13 +1,16 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorCode, GatewayError } from './errors.ts';
-import { errorShapeOf, wireError } from './wire-errors.ts';
+import { type ErrorShape, errorShapeOf, wireError } from './wire-errors.ts';
 
 const errors: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The request headers are too large.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ['request_too_large', 'The chunk extensions are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
 };
+
+/** What is told to callers that speak plain HTTP to a port of TLS. */
+const plainOnTls = 'This port speaks HTTPS; write https:// in the address.';
 
 type ClientError = Error & { readonly code?: string; readonly rawPacket?: unknown };
 
@@ -19,7 +22,10 @@ const longestLine = 1024;
  * is that of the path where it can still be seen, else OpenAI's.
  */
 export function clientErrorAnswers(requestId: () => string): (error: ClientError, socket: Socket) => void {
-  return (error, socket) => answerClientError(error, socket, requestId);
+  return (error, socket) => {
+    if (/^ERR_(?:SSL|TLS)_/.test(error.code ?? '')) answerTlsError(error, socket, requestId);
+    else answerClientError(error, socket, requestId);
+  };
 }
 
 function answerClientError(error: ClientError, socket: Socket, newId: () => string): void {
@@ -33,8 +39,23 @@ function answerClientError(error: ClientError, socket: Socket, newId: () => stri
   const { rawPacket } = error;
   const line = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1', 0, longestLine) : '';
   const shape = errorShapeOf(/^[A-Z]+ (\S+)/.exec(line)?.[1] ?? '/');
-  const id = newId();
-  const { status, body } = wireError(new GatewayError(code, message), shape, id);
+  socket.end(answerOf(new GatewayError(code, message), shape, newId()));
+}
+
+/**
+ * There is no TLS to answer through. Who spoke plain HTTP is told in plain HTTP, as other servers do: the bare
+ * connection lies below the TLS socket until the end of this event. Others see it close.
+ */
+function answerTlsError(error: ClientError, socket: Socket, newId: () => string): void {
+  const { _parent: bare } = socket as { _parent?: Socket | null };
+  if (error.code === 'ERR_SSL_HTTP_REQUEST' && bare?.writable === true) {
+    bare.write(answerOf(new GatewayError('malformed_request', plainOnTls), 'openai', newId()));
+  }
+  socket.destroy();
+}
+
+function answerOf(error: GatewayError, shape: ErrorShape, id: string): string {
+  const { status, body } = wireError(error, shape, id);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,
     'content-type: application/json; charset=utf-8',
@@ -43,7 +64,7 @@ function answerClientError(error: ClientError, socket: Socket, newId: () => stri
     ...(shape === 'anthropic' ? [`request-id: ${id}`] : []),
     'connection: close',
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
 /** A second answer in the middle of the first would be taken for a part of it. node:http keeps it on the socket. */

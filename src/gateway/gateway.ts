@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Server as TlsServer } from 'node:tls';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { AttemptMetrics } from '../observe/attempt-metrics.ts';
 import type { ConversionMetrics } from '../observe/conversion-metrics.ts';
@@ -21,6 +22,7 @@ import { createKeysApi } from './keys-api.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { RequestDone } from './progress.ts';
 import { declareRoutes, shortcutModelCalls } from './routes.ts';
+import { secureOptions, type TlsPair, tlsServerOptions } from './tls-pair.ts';
 import { refuseUnrouted, unrouted } from './unrouted.ts';
 
 /** The traffic side: the HTTP API on one port. */
@@ -33,6 +35,8 @@ export interface Gateway {
    * twice; the second call waits for the same end.
    */
   drain(limitMs: number, graceMs?: number): Promise<void>;
+  /** Takes another certificate for the connections to come; those that stand keep theirs. Needs `tls` at creation. */
+  setTlsPair(pair: TlsPair): void;
   /** Ends everything at once. */
   destroy(): Promise<void>;
   /** How many circuits are open now. */
@@ -47,6 +51,8 @@ export interface GatewayOptions {
   readonly log: Log;
   readonly homeNamespace: string;
   readonly limits?: Partial<Limits>;
+  /** Speak TLS with this certificate; else plain HTTP. */
+  readonly tls?: TlsPair | undefined;
   readonly onRequestDone?: (done: RequestDone) => void;
   /** Counts attempts on nodes. */
   readonly attempts?: AttemptMetrics;
@@ -99,7 +105,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     draining: () => draining,
   };
-  const app = createServer(limits, context);
+  const app = createServer(limits, context, options.tls);
   declareRoutes(app, context, createKeysApi({ store, now, randomBytes }));
   shortcutModelCalls(app.server, context);
   const unsubscribe = store.subscribe((change) => {
@@ -153,6 +159,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       stopping ??= stop(graceMs, limitMs);
       return stopping;
     },
+    setTlsPair(pair) {
+      const { server }: { server: unknown } = app;
+      if (server instanceof TlsServer) server.setSecureContext(secureOptions(pair));
+    },
     destroy,
     openCircuits: () => circuits.openCount(),
     inFlight: () => inFlight,
@@ -172,7 +182,13 @@ function requestIds(beginning: string): () => string {
   };
 }
 
-function createServer(limits: Limits, context: GatewayContext): FastifyInstance {
+function createServer(limits: Limits, context: GatewayContext, tls: TlsPair | undefined): FastifyInstance {
+  const http = {
+    headersTimeout: limits.headersMs,
+    maxHeaderSize: limits.headerBytes,
+    connectionsCheckingInterval: Math.min(limits.headersMs, 5_000),
+    requireHostHeader: false,
+  };
   const app = Fastify({
     logger: false,
     // Model ids are long and hold slashes. No id is too long to be an unknown one; the head's own limit bounds it.
@@ -181,12 +197,10 @@ function createServer(limits: Limits, context: GatewayContext): FastifyInstance 
     keepAliveTimeout: limits.idleConnectionMs,
     // Later than the limits on the body, which can answer in the route's own shape.
     requestTimeout: limits.headersMs + limits.bodyTotalMs + 10_000,
-    http: {
-      headersTimeout: limits.headersMs,
-      maxHeaderSize: limits.headerBytes,
-      connectionsCheckingInterval: Math.min(limits.headersMs, 5_000),
-      requireHostHeader: false,
-    },
+    // An HTTPS server is an HTTP server to all code of ours but this.
+    ...((tls === undefined
+      ? { http }
+      : { https: { ...http, ...tlsServerOptions(tls, limits.handshakeMs) } }) as { http: typeof http }),
     clientErrorHandler: clientErrorAnswers(context.requestId),
     frameworkErrors: (_error, request, reply) => {
       reply.hijack();

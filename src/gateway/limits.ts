@@ -8,6 +8,8 @@ export interface Limits {
   readonly bodyIdleMs: number;
   /** How long a body may take as a whole. */
   readonly bodyTotalMs: number;
+  /** How long a TLS handshake may take. */
+  readonly handshakeMs: number;
   /** How long the request line and headers may take. */
   readonly headersMs: number;
   readonly headerBytes: number;
@@ -39,6 +41,7 @@ export const defaultLimits: Limits = {
   bufferedBytes: 256 * mib,
   bodyIdleMs: 30_000,
   bodyTotalMs: 300_000,
+  handshakeMs: 10_000,
   headersMs: 20_000,
   headerBytes: 32 * 1024,
   answerIdleMs: 120_000,

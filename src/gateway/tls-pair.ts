@@ -1,0 +1,93 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { ServerOptions } from 'node:https';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+
+/** Paths of the two PEM files that a TLS server needs, as a Secret of the type `kubernetes.io/tls` holds them. */
+export interface TlsFiles {
+  /** The certificate, followed by its intermediates. */
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** A certificate with its private key, known to belong together. */
+export interface TlsPair {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  /** The server's own certificate: the first of the file. */
+  readonly certificate: X509Certificate;
+}
+
+/** The two files do not make a TLS server; the message names file, reason and remedy, and nothing of their content. */
+export class TlsFileError extends Error {
+  override readonly name = 'TlsFileError';
+}
+
+/** Reads a certificate and its key. Throws TlsFileError. */
+export async function readTlsPair(files: TlsFiles): Promise<TlsPair> {
+  const [cert, key] = await Promise.all([read(files.cert), read(files.key)]);
+  const certificate = parse(files.cert, 'a certificate', () => new X509Certificate(cert));
+  const privateKey = parse(files.key, 'a private key without passphrase', () => createPrivateKey(key));
+  if (!belongs(certificate, privateKey)) {
+    throw new TlsFileError(
+      `The key in ${files.key} is not the one of the certificate in ${files.cert} (${subjectOf(certificate)}): give both files of the same pair, the server's own certificate first.`,
+    );
+  }
+  try {
+    createSecureContext(secureOptions({ cert, key }));
+  } catch (error) {
+    throw new TlsFileError(
+      `${files.cert} and ${files.key} cannot be used for TLS (${codeOf(error)}): make a new pair, with an ECDSA key or an RSA key of at least 2048 bits.`,
+    );
+  }
+  return { cert, key, certificate };
+}
+
+/** What https.createServer needs for a pair. TLS 1.2 at least; HTTP/1.1 is all that is spoken on it. */
+export function tlsServerOptions(pair: TlsPair, handshakeMs: number): ServerOptions {
+  return { ...secureOptions(pair), ALPNProtocols: ['http/1.1'], handshakeTimeout: handshakeMs };
+}
+
+/** What a running server needs to take a pair for connections to come; its other settings stay as they are. */
+export function secureOptions({ cert, key }: Pick<TlsPair, 'cert' | 'key'>): SecureContextOptions {
+  return { cert, key, minVersion: 'TLSv1.2' };
+}
+
+async function read(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new TlsFileError(
+      `${path} cannot be read (${codeOf(error)}): give a file that exists and that this user may read.`,
+    );
+  }
+}
+
+function parse<T>(path: string, what: string, parseIt: () => T): T {
+  try {
+    return parseIt();
+  } catch (error) {
+    throw new TlsFileError(
+      `${path} does not hold ${what} in PEM (${codeOf(error)}): give the PEM file of the pair.`,
+    );
+  }
+}
+
+function belongs(certificate: X509Certificate, key: KeyObject): boolean {
+  try {
+    return certificate.checkPrivateKey(key);
+  } catch {
+    return false;
+  }
+}
+
+/** On one line; certificates without a common name have their names elsewhere. */
+function subjectOf(certificate: X509Certificate): string {
+  return (certificate.subject ?? certificate.subjectAltName ?? 'without a name').replaceAll('\n', ', ');
+}
+
+/** The code alone: some messages of OpenSSL quote what they read. */
+function codeOf(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : 'unreadable';
+}
