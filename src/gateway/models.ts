@@ -1,5 +1,5 @@
 import { timeOf } from '../resources/time.ts';
-import { type RouteRefusal, usableCandidates } from '../routing/route.ts';
+import { type RouteRefusal, usableCandidates } from '../routing/filter.ts';
 import type { Candidate, KeyEntry, View } from '../store/store.ts';
 import { GatewayError } from './errors.ts';
 import { shorten } from './shorten.ts';

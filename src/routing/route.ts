@@ -1,7 +1,7 @@
-import type { NativeFormat } from '../resources/formats.ts';
-import type { Candidate, KeyEntry, NodeEntry, ServedModel, View } from '../store/store.ts';
-import { mayUse } from '../store/tenancy.ts';
-import { dialectOf } from './candidate-dialect.ts';
+import type { Candidate, KeyEntry, ServedModel, View } from '../store/store.ts';
+import { isDemoted } from './demoted.ts';
+import { type RouteRefusal, usableCandidates } from './filter.ts';
+import { isNative, type Shares, type Tier, tiersOf } from './tiers.ts';
 
 /** `closed`: use it. `probe`: its time is over and one request may try it (then `claim`). `open`: a last resort. */
 export type CircuitState = 'closed' | 'probe' | 'open';
@@ -15,10 +15,6 @@ export interface CircuitStates {
 
 /** What a caller sends, by the path it calls. */
 export type CallerFormat = 'chat' | 'completions' | 'embeddings' | 'responses' | 'messages' | 'count_tokens';
-
-export interface RouteRefusal {
-  readonly code: 'model_not_allowed' | 'model_not_found' | 'model_disabled' | 'no_node_available';
-}
 
 /** The node to try next. */
 export interface Pick {
@@ -49,22 +45,10 @@ export interface Router {
   ): Pick | RouteRefusal | 'ask' | undefined;
 }
 
-/** A status older than this says nothing of a node any more: it is not demoted for its phase. */
-const staleStatusMs = 15 * 60_000;
 /** Audiences whose plans are kept for one name; more audiences than this would only cost memory. */
 const mostPlans = 1000;
 /** How often a weighted pick is drawn before the eligible ones are counted out one by one. */
 const draws = 4;
-
-/** The native format that a node speaks for a caller's format; undefined where every node speaks it. */
-const nativeFor: Readonly<Record<CallerFormat, NativeFormat | undefined>> = {
-  chat: undefined,
-  embeddings: undefined,
-  completions: 'Completions',
-  responses: 'Responses',
-  messages: 'Messages',
-  count_tokens: 'Messages',
-};
 
 /** `now` is in milliseconds since 1970, `random` in [0, 1). */
 export function createRouter(options: {
@@ -122,92 +106,14 @@ export function createRouter(options: {
   };
 }
 
-/**
- * The candidates that a key's request may be sent to now, or why there is none: the one filter of first picks, retries
- * and listings, so that what is listed can be called. The key's allowlist is judged before.
- */
-export function usableCandidates(
-  served: ServedModel | undefined,
-  key: KeyEntry,
-  homeNamespace: string,
-): readonly Candidate[] | RouteRefusal {
-  const visible = (served?.candidates ?? []).filter(({ node }) =>
-    mayUse(key.resource, node.resource, homeNamespace),
-  );
-  if (visible.length === 0) return { code: 'model_not_found' };
-  const enabled = visible.filter(takesTraffic);
-  if (enabled.length === 0) return { code: 'model_disabled' };
-  const usable = enabled.filter(({ node }) => node.credentials.state === 'Resolved');
-  return usable.length === 0 ? { code: 'no_node_available' } : usable;
-}
-
-/** Whether a candidate takes traffic at all: its node and its model are enabled, and the node is not being deleted. */
-function takesTraffic({ node, enabled }: Candidate): boolean {
-  return enabled && node.resource.spec.enabled && node.resource.metadata.deletionTimestamp === undefined;
-}
-
 type Health = 'healthy' | 'demoted' | 'tried';
 /** By the caller's format. */
 type Plans = Partial<Record<CallerFormat, Plan>>;
 type Plan = RouteRefusal | { readonly tiers: readonly Tier[] };
 
-/** Candidates with the running sum of their weights. */
-interface Shares {
-  readonly candidates: readonly Candidate[];
-  readonly sums: readonly number[];
-}
-
-/** Candidates of one priority. */
-interface Tier extends Shares {
-  readonly allNative: boolean;
-  /** Those that speak the caller's format, where some do and some do not. */
-  readonly natives: Shares | undefined;
-}
-
 function makePlan(served: ServedModel, key: KeyEntry, format: CallerFormat, homeNamespace: string): Plan {
   const usable = usableCandidates(served, key, homeNamespace);
   return 'code' in usable ? usable : { tiers: tiersOf(usable, format) };
-}
-
-function isNative({ node }: Candidate, format: CallerFormat): boolean {
-  const needed = nativeFor[format];
-  return needed === undefined || node.nativeFormats.has(needed);
-}
-
-function tiersOf(candidates: readonly Candidate[], format: CallerFormat): Tier[] {
-  // A count by a node that knows its tokenizer is better than an estimate, whatever the priorities say.
-  const groups =
-    format === 'count_tokens'
-      ? [...Map.groupBy(candidates, countRank)]
-          .sort(([one], [other]) => one - other)
-          .map(([, group]) => group)
-      : [candidates];
-  return groups.flatMap((group) => {
-    const byPriority = Map.groupBy(group, ({ node }) => node.resource.spec.priority);
-    return [...byPriority]
-      .sort(([one], [other]) => other - one)
-      .map(([, members]) => tierOf(members, format));
-  });
-}
-
-function countRank(candidate: Candidate): number {
-  if (isNative(candidate, 'count_tokens')) return 0;
-  return dialectOf(candidate).tokenize ? 1 : 2;
-}
-
-function tierOf(candidates: readonly Candidate[], format: CallerFormat): Tier {
-  const natives = candidates.filter((candidate) => isNative(candidate, format));
-  const mixed = natives.length > 0 && natives.length < candidates.length;
-  return {
-    ...sharesOf(candidates),
-    allNative: natives.length === candidates.length,
-    natives: mixed ? sharesOf(natives) : undefined,
-  };
-}
-
-function sharesOf(candidates: readonly Candidate[]): Shares {
-  let sum = 0;
-  return { candidates, sums: candidates.map(({ node }) => (sum += node.resource.spec.weight)) };
 }
 
 function pickWished(
@@ -222,11 +128,6 @@ function pickWished(
     if (candidate !== undefined || wish === 'only') return candidate;
   }
   return pickFrom(tier, eligible, random);
-}
-
-function isDemoted(node: NodeEntry, nowMs: number): boolean {
-  const phase = node.resource.status?.phase;
-  return (phase === 'error' || phase === 'offline') && nowMs - node.checkedAtMs <= staleStatusMs;
 }
 
 /**

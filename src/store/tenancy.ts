@@ -2,18 +2,31 @@ import type { ApiKey } from '../resources/api-key.ts';
 import type { MasterKey } from '../resources/master-key.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
 
+/** Who does not agree that a key uses a node of another namespace. */
+export type Disagreement = 'node' | 'key' | 'both';
+
 /**
  * Whether a key may use a node (design: Namespaces): a node serves its own namespace; another one only if the node
  * admits it and lives in the home namespace or in one that the key names. Otherwise anybody could attract another
  * team's prompts by a node of a popular model name.
  */
 export function mayUse(key: ApiKey | MasterKey, node: UpstreamNode, homeNamespace: string): boolean {
+  return disagreement(key, node, homeNamespace) === undefined;
+}
+
+/** Which side keeps a key from a node; undefined where it may use it. */
+export function disagreement(
+  key: ApiKey | MasterKey,
+  node: UpstreamNode,
+  homeNamespace: string,
+): Disagreement | undefined {
   const { namespace } = node.metadata;
   const caller = key.metadata.namespace;
-  if (namespace === caller) return true;
-  if (namespace !== homeNamespace && !acceptsNodesOf(key, namespace)) return false;
+  if (namespace === caller) return undefined;
   const { from, names } = node.spec.callerNamespaces;
-  return from === 'All' || (from === 'Names' && (names ?? []).includes(caller));
+  const nodeAdmits = from === 'All' || (from === 'Names' && (names ?? []).includes(caller));
+  if (namespace === homeNamespace || acceptsNodesOf(key, namespace)) return nodeAdmits ? undefined : 'node';
+  return nodeAdmits ? 'key' : 'both';
 }
 
 function acceptsNodesOf(key: ApiKey | MasterKey, namespace: string): boolean {

@@ -1,0 +1,10 @@
+import type { NodeEntry } from '../store/store.ts';
+
+/** A status older than this says nothing of a node any more: it is not demoted for its phase. */
+const staleStatusMs = 15 * 60_000;
+
+/** Whether the phase of a node makes it a last resort; `nowMs` is in milliseconds since 1970. */
+export function isDemoted(node: NodeEntry, nowMs: number): boolean {
+  const phase = node.resource.status?.phase;
+  return (phase === 'error' || phase === 'offline') && nowMs - node.checkedAtMs <= staleStatusMs;
+}

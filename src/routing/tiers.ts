@@ -1,0 +1,70 @@
+import type { NativeFormat } from '../resources/formats.ts';
+import type { Candidate } from '../store/store.ts';
+import { dialectOf } from './candidate-dialect.ts';
+import type { CallerFormat } from './route.ts';
+
+/** Candidates with the running sum of their weights. */
+export interface Shares {
+  readonly candidates: readonly Candidate[];
+  readonly sums: readonly number[];
+}
+
+/** Candidates of one priority. */
+export interface Tier extends Shares {
+  readonly allNative: boolean;
+  /** Those that speak the caller's format, where some do and some do not. */
+  readonly natives: Shares | undefined;
+}
+
+/** The native format that a node speaks for a caller's format; undefined where every node speaks it. */
+const nativeFor: Readonly<Record<CallerFormat, NativeFormat | undefined>> = {
+  chat: undefined,
+  embeddings: undefined,
+  completions: 'Completions',
+  responses: 'Responses',
+  messages: 'Messages',
+  count_tokens: 'Messages',
+};
+
+/** Whether the candidate's node speaks the caller's format, so that nothing is converted. */
+export function isNative({ node }: Candidate, format: CallerFormat): boolean {
+  const needed = nativeFor[format];
+  return needed === undefined || node.nativeFormats.has(needed);
+}
+
+/** The candidates by priority, the highest first. */
+export function tiersOf(candidates: readonly Candidate[], format: CallerFormat): Tier[] {
+  // A count by a node that knows its tokenizer is better than an estimate, whatever the priorities say.
+  const groups =
+    format === 'count_tokens'
+      ? [...Map.groupBy(candidates, countRank)]
+          .sort(([one], [other]) => one - other)
+          .map(([, group]) => group)
+      : [candidates];
+  return groups.flatMap((group) => {
+    const byPriority = Map.groupBy(group, ({ node }) => node.resource.spec.priority);
+    return [...byPriority]
+      .sort(([one], [other]) => other - one)
+      .map(([, members]) => tierOf(members, format));
+  });
+}
+
+function countRank(candidate: Candidate): number {
+  if (isNative(candidate, 'count_tokens')) return 0;
+  return dialectOf(candidate).tokenize ? 1 : 2;
+}
+
+function tierOf(candidates: readonly Candidate[], format: CallerFormat): Tier {
+  const natives = candidates.filter((candidate) => isNative(candidate, format));
+  const mixed = natives.length > 0 && natives.length < candidates.length;
+  return {
+    ...sharesOf(candidates),
+    allNative: natives.length === candidates.length,
+    natives: mixed ? sharesOf(natives) : undefined,
+  };
+}
+
+function sharesOf(candidates: readonly Candidate[]): Shares {
+  let sum = 0;
+  return { candidates, sums: candidates.map(({ node }) => (sum += node.resource.spec.weight)) };
+}
