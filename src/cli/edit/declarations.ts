@@ -11,7 +11,10 @@ export interface Ref<K extends Kind = Kind> {
 /** A resource as it is declared and as it stands, and what is needed to edit it without harming others. */
 export interface Declared<K extends Kind = Kind> {
   readonly resource: ResourceOf[K];
-  /** What it is now: the resourceVersion in a cluster, a digest of the document in a folder. An edit may ask that it still be so. */
+  /**
+   * Tells this declaration from what it was and may become: a digest of uid, labels, annotations and spec in a cluster, of
+   * the document's text in a folder. A new status leaves it as it is. An edit may ask that it still be so.
+   */
   readonly version: string;
   /** The resource as people wrote it, without status and what the server adds: what an editor shows. */
   readonly manifest: string;
@@ -19,6 +22,14 @@ export interface Declared<K extends Kind = Kind> {
   readonly source: string | undefined;
   /** Who owns it instead of people, such as `Argo CD application platform`; undefined where nobody does. */
   readonly managedBy: string | undefined;
+  /** Fields that another field manager owns by apply, so that to edit them takes `force`. Absent in a folder. */
+  readonly owners?: readonly FieldOwner[];
+}
+
+export interface FieldOwner {
+  readonly manager: string;
+  /** Such as `spec.enabled` or `spec.models[gpt-5].enabled`; at most 100. */
+  readonly fields: readonly string[];
 }
 
 export interface WriteOptions {
@@ -46,7 +57,10 @@ export interface Declarations {
     signal: AbortSignal,
   ): Promise<readonly Declared<K>[]>;
   get<K extends Kind>(ref: Ref<K>, signal: AbortSignal): Promise<Declared<K>>;
-  /** Calls back with every state of one kind from the first on, until `signal` aborts: a watch. */
+  /**
+   * Calls back with every state of one kind from the first on, until `signal` aborts: a watch. `listed` is called once
+   * what there was at the start has all been told. Faults that may pass are waited out; it rejects where the right is missing.
+   */
   watch<K extends Kind>(
     kind: K,
     namespace: string | undefined,
@@ -56,6 +70,7 @@ export interface Declarations {
       readonly after: Declared<K> | undefined;
     }) => void,
     signal: AbortSignal,
+    listed?: () => void,
   ): Promise<void>;
   /** Declares a new resource; `AlreadyExists` rather than overwrite. Returns it with the server's defaults. */
   create<K extends Kind>(
@@ -67,6 +82,16 @@ export interface Declarations {
   edit<K extends Kind>(
     ref: Ref<K>,
     edits: readonly Edit[],
+    options: WriteOptions,
+    signal: AbortSignal,
+  ): Promise<Declared<K>>;
+  /**
+   * Takes over what people made of a `manifest` in an editor: in a cluster as the edits between the two, in a folder as the
+   * new text of the document, comments and all. Refuses another name, kind or namespace.
+   */
+  rewrite<K extends Kind>(
+    before: Declared<K>,
+    text: string,
     options: WriteOptions,
     signal: AbortSignal,
   ): Promise<Declared<K>>;
@@ -99,7 +124,7 @@ export type DeclarationErrorReason =
 export class DeclarationError extends Error {
   override readonly name = 'DeclarationError';
   readonly reason: DeclarationErrorReason;
-  /** For `Invalid`: which field, such as `spec.priority`, and what is wrong with it. */
+  /** For `Invalid` and `Conflict`: which field, such as `spec.priority`, and what is wrong with it or who owns it. */
   readonly causes: readonly { readonly field: string; readonly message: string }[];
 
   constructor(
