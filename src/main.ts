@@ -1,60 +1,38 @@
+import { basename } from 'node:path';
 import process from 'node:process';
-import { readSecret } from './cli/read-secret.ts';
-import { SealError, seal } from './cli/seal.ts';
-import { ConfigError, readConfig, type SealConfig } from './config.ts';
-import { helpText } from './flags.ts';
-import { explain, version } from './process.ts';
+import { roleSummaries } from './role-summaries.ts';
 
-await main().catch((error: unknown) => {
-  process.stderr.write(`model-gateway: ${explain(error)}\n`);
-  process.exit(error instanceof ConfigError || error instanceof SealError ? 2 : 1);
-});
+const args = process.argv.slice(2);
+const calledAs = basename(process.argv[1] ?? '').replace(/\.[a-z]+$/, '');
+// kubectl runs plugins by these names; it knows no roles.
+const isPlugin = calledAs === 'kubectl-modelgateway';
 
-async function main(): Promise<void> {
-  const config = readConfig(process.argv.slice(2), process.env);
-  // Each role is loaded alone: what the others need costs a start of its own second.
-  switch (config.command) {
-    case 'help':
-      process.stdout.write(helpText(config.of));
-      return;
-    case 'version':
-      process.stdout.write(`model-gateway ${version}\n`);
-      return;
-    case 'seal':
-      return runSeal(config);
-    case 'start':
-      return (await import('./standalone.ts')).runQuickStart(config);
-    case 'standalone':
-      return (await import('./standalone.ts')).runStandalone(config);
-    case 'controller':
-      return (await import('./cluster.ts')).runClusterController(config);
-    case 'gateway':
-      return (await import('./cluster.ts')).runClusterGateway(config);
-  }
+// Commands for people must answer at once, so nothing of the roles is loaded for them, nor the other way round.
+if (calledAs === 'kubectl_complete-modelgateway') {
+  const { runCommand } = await import('./cli/run.ts');
+  await runCommand(['__complete', ...args], 'kubectl modelgateway', {});
+} else if (isPlugin || !isForRole(args)) {
+  const { runCommand } = await import('./cli/run.ts');
+  await runCommand(args, isPlugin ? 'kubectl modelgateway' : 'model-gateway', isPlugin ? {} : roleSummaries);
+} else {
+  await startRole();
 }
 
-async function runSeal(config: SealConfig): Promise<void> {
-  const { flags } = config;
-  if (flags.namespace !== undefined && flags.namespace.length > 1) {
-    throw new ConfigError('--namespace may be given once here: a key is sealed for one node.');
+/** No command means the quick start, which takes flags; `help ROLE` is the role's to answer. */
+function isForRole([first, second]: readonly string[]): boolean {
+  if (first === undefined) return true;
+  if (first === 'help') return second !== undefined && Object.hasOwn(roleSummaries, second);
+  if (first.startsWith('-')) return !['-h', '--help', '-V', '--version'].includes(first);
+  return Object.hasOwn(roleSummaries, first);
+}
+
+async function startRole(): Promise<void> {
+  const { isUsageError, runRole } = await import('./roles.ts');
+  try {
+    await runRole(args);
+  } catch (error) {
+    const { explain } = await import('./process.ts');
+    process.stderr.write(`model-gateway: ${explain(error)}\n`);
+    process.exit(isUsageError(error) ? 2 : 1);
   }
-  const { connectKube } = await import('./kube/client.ts');
-  const lines = await seal(
-    {
-      name: flags.name,
-      baseURL: flags['base-url'],
-      namespace: flags.namespace?.[0],
-      recipient: flags.recipient,
-      data: flags.data,
-      homeNamespace: flags['home-namespace'],
-    },
-    () =>
-      connectKube({
-        kubeconfig: flags.kubeconfig,
-        context: flags.context,
-        userAgent: `modelgateway/${version} (seal)`,
-      }),
-    () => readSecret('API key (not shown): ', process.stdin, process.stderr),
-  );
-  process.stdout.write(lines);
 }

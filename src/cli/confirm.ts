@@ -1,0 +1,31 @@
+import { createInterface } from 'node:readline/promises';
+import { CommandError } from './command-error.ts';
+import type { CommandContext } from './context.ts';
+import { exitCodes } from './exit-codes.ts';
+
+/**
+ * Asks a yes-or-no question on a terminal; anything but `y` or `yes` is a no.
+ *
+ * @throws CommandError `usage` where nobody can answer, naming the flag that answers in advance; `failed` for a no
+ */
+export async function confirm(
+  context: Pick<CommandContext, 'stdin' | 'err' | 'isTerminal' | 'signal'>,
+  question: string,
+  flag = '--yes',
+): Promise<void> {
+  if (!context.isTerminal.stdin) {
+    throw new CommandError(exitCodes.usage, `${question} Nobody can answer here: add ${flag} if so.`);
+  }
+  context.err.write(`${question} [y/N] `);
+  const lines = createInterface({ input: context.stdin, signal: context.signal });
+  try {
+    const line = await Promise.race([
+      lines.question(''),
+      new Promise<string>((resolve) => lines.once('close', () => resolve(''))),
+    ]);
+    if (/^y(es)?$/i.test(line.trim())) return;
+  } finally {
+    lines.close();
+  }
+  throw new CommandError(exitCodes.failed, 'nothing was done.');
+}

@@ -1,0 +1,26 @@
+import type { ReadStream } from 'node:tty';
+import type { Clock } from '../kube/clock.ts';
+import type { Declarations } from './edit/declarations.ts';
+import type { PlaceFlags } from './place.ts';
+
+/** What commands have besides their arguments. */
+export interface CommandContext {
+  /** What the program was called by, for messages: `model-gateway` or `kubectl modelgateway`. */
+  readonly calledAs: string;
+  /** The resources where the flags say: a cluster or a folder. Nothing is read before a method is called. */
+  declarations(flags: PlaceFlags): Promise<Declarations>;
+  /** For data; nothing else goes there. */
+  readonly out: TextSink;
+  /** For messages, questions and progress. */
+  readonly err: TextSink;
+  readonly stdin: NodeJS.ReadableStream & Partial<Pick<ReadStream, 'isTTY' | 'setRawMode'>>;
+  readonly isTerminal: { readonly stdin: boolean; readonly stdout: boolean; readonly stderr: boolean };
+  /** Aborts at Ctrl-C. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface TextSink {
+  write(text: string): unknown;
+}

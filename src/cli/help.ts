@@ -1,0 +1,117 @@
+import type { Command, Help } from 'commander';
+import { exitCodeMeanings, exitCodes } from './exit-codes.ts';
+import { placeFlags } from './place.ts';
+
+/** What `--help` says of a command besides its flags. */
+interface Told {
+  /** Lines below the first one, for what people must know. */
+  readonly notes?: readonly string[];
+  /** Two, as they are typed after the program's name; a test runs each. */
+  readonly examples: readonly [string, string];
+}
+
+const told = new WeakMap<Command, Told>();
+
+/** Gives a command its notes and its two examples. */
+export function explained(command: Command, notes: Told): Command {
+  told.set(command, notes);
+  return command;
+}
+
+/** The examples that `--help` of a command shows, without the program's name. */
+export function examplesOf(command: Command): readonly string[] {
+  return told.get(command)?.examples ?? [];
+}
+
+/** `--help` of a command, on one screen of 80 columns and 24 lines. */
+export function formatHelp(command: Command, helper: Help): string {
+  const notes = told.get(command);
+  const rows = [...subcommandRows(command, helper), ...optionRows(command, helper)];
+  const hasPlace = command.options.some(({ long }) => long === '--manifests');
+  const examples = notes?.examples ?? [];
+  return [
+    `Usage: ${usage(command, helper)}`,
+    command.description(),
+    ...(notes?.notes ?? []),
+    ...(rows.length === 0 ? [] : ['', ...columns(rows)]),
+    ...(hasPlace ? [`Flags that say where (-n, --context, --manifests …): ${root(command)} help flags`] : []),
+    ...(examples.length === 0
+      ? []
+      : ['', 'Examples:', ...examples.map((line) => `  ${root(command)} ${line}`)]),
+    '',
+  ]
+    .filter((line, index, all) => line !== '' || all[index - 1] !== '')
+    .join('\n');
+}
+
+/** The pages of `help TOPIC`. */
+export const helpTopics: Readonly<Record<string, (calledAs: string) => string>> = {
+  flags: () =>
+    [
+      'Flags of every command that reads a cluster or a folder:',
+      '',
+      ...columns(placeFlags),
+      '',
+      'MODEL_GATEWAY_MANIFESTS and MODEL_GATEWAY_DATA stand for the last two.',
+      'Tables and messages are coloured on a terminal alone; NO_COLOR=1 switches that off.',
+      '',
+    ].join('\n'),
+  'exit-codes': () =>
+    [
+      'Exit codes of every command:',
+      '',
+      ...columns(
+        (Object.keys(exitCodes) as (keyof typeof exitCodes)[]).map((name) => [
+          String(exitCodes[name]),
+          exitCodeMeanings[name],
+        ]),
+      ),
+      '',
+    ].join('\n'),
+};
+
+/** As people write it: `model-gateway node sync NAME... [FLAGS]`. */
+function usage(command: Command, helper: Help): string {
+  const words = command.registeredArguments.map((argument) => {
+    const name = `${argument.name().toUpperCase()}${argument.variadic ? '...' : ''}`;
+    return argument.required ? name : `[${name}]`;
+  });
+  const isGroup = helper.visibleCommands(command).length > 0;
+  return [path(command), ...(isGroup ? ['COMMAND'] : words), '[FLAGS]'].join(' ');
+}
+
+function path(command: Command): string {
+  return command.parent === null ? command.name() : `${path(command.parent)} ${command.name()}`;
+}
+
+function root(command: Command): string {
+  let top = command;
+  while (top.parent !== null) top = top.parent;
+  return top.name();
+}
+
+function subcommandRows(command: Command, helper: Help): (readonly [string, string])[] {
+  return helper
+    .visibleCommands(command)
+    .map((sub) => [sub.name(), sub.summary() || sub.description()] as const);
+}
+
+function optionRows(command: Command, helper: Help): (readonly [string, string])[] {
+  return helper
+    .visibleOptions(command)
+    .filter(({ long }) => long !== '--help')
+    .map((option) => {
+      const flags = option.flags.replaceAll(/<([^>]+)>/g, (_, value: string) => value.toUpperCase());
+      const left = option.short === undefined ? `    ${flags}` : flags;
+      const preset =
+        option.defaultValue === undefined || typeof option.defaultValue === 'boolean'
+          ? ''
+          : ` (${String(option.defaultValue)})`;
+      return [left, `${option.description}${preset}`] as const;
+    });
+}
+
+function columns(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+}

@@ -1,0 +1,97 @@
+import { Command } from 'commander';
+import { productVersion } from '../observe/version.ts';
+import type { CommandContext } from './context.ts';
+import { explained, formatHelp, helpTopics } from './help.ts';
+
+/** Adds one command, or a group of them, to the program. */
+export type AddCommand = (program: Command, context: CommandContext) => void;
+
+interface Entry {
+  readonly summary: string;
+  /** Loaded when the command is called, so that none pays for another. */
+  readonly load: () => Promise<AddCommand>;
+  readonly hidden?: true;
+}
+
+/** Every command for people. */
+const entries: Readonly<Record<string, Entry>> = {
+  nodes: {
+    summary: 'list the nodes: URL, status, models, last sync',
+    load: async () => (await import('./node/list.ts')).addNodes,
+  },
+  version: {
+    summary: 'the version of this program and of what runs in the cluster',
+    load: async () => (await import('./version.ts')).addVersion,
+  },
+};
+
+/**
+ * The program as far as these arguments need it: the command they name is loaded whole, of the others only the summary
+ * is there. `all` loads every one, for completion and for tests of the help.
+ *
+ * @param roles the commands that `main.ts` runs itself, with their summaries
+ */
+export async function buildProgram(
+  context: CommandContext,
+  args: readonly string[],
+  roles: Readonly<Record<string, string>>,
+  all = false,
+): Promise<Command> {
+  const program = new Command(context.calledAs)
+    .description('Nodes, models and keys of a Model Gateway, in a cluster or in a folder of manifests.')
+    .version(`${context.calledAs} ${productVersion()}`, '-V, --version', 'the version of this program')
+    .helpCommand(false)
+    .configureHelp({ formatHelp })
+    .showHelpAfterError(false)
+    .configureOutput({
+      writeOut: (text) => void context.out.write(text),
+      writeErr: () => {},
+    })
+    .exitOverride();
+  explained(program, { examples: ['nodes --all-namespaces', 'help exit-codes'] });
+  for (const [name, summary] of Object.entries(roles)) program.command(name).summary(summary);
+  const named = args.find((arg) => !arg.startsWith('-'));
+  const wanted = named === 'help' ? args[args.indexOf('help') + 1] : named;
+  for (const [name, { summary, load, hidden }] of Object.entries(entries)) {
+    if (all || name === wanted) {
+      const add = await load();
+      add(program, context);
+    } else {
+      program.command(name, { hidden: hidden ?? false }).summary(summary);
+    }
+  }
+  addHelp(program, context);
+  inheritSettings(program);
+  return program;
+}
+
+function addHelp(program: Command, context: CommandContext): void {
+  program
+    .command('help', { hidden: true })
+    .description('What a command does; or one of the topics flags and exit-codes.')
+    .argument('[words...]', 'a command, or flags or exit-codes')
+    .action((words: readonly string[]) => {
+      const topic = helpTopics[words[0] ?? ''];
+      if (topic !== undefined) {
+        context.out.write(topic(context.calledAs));
+        return;
+      }
+      let found = program;
+      for (const word of words) {
+        const sub = found.commands.find((command) => command.name() === word);
+        if (sub === undefined)
+          program.error(`unknown command '${words.join(' ')}'`, { code: 'commander.unknownCommand' });
+        else found = sub;
+      }
+      found.outputHelp();
+    });
+}
+
+/** Settings reach only commands that are added after they were made; files need not know of that. */
+function inheritSettings(command: Command): void {
+  for (const sub of command.commands) {
+    sub.copyInheritedSettings(command);
+    sub.helpCommand(false);
+    inheritSettings(sub);
+  }
+}

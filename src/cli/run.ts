@@ -1,0 +1,112 @@
+import process from 'node:process';
+import { CommanderError } from 'commander';
+import { systemClock } from '../kube/clock.ts';
+import { CommandError } from './command-error.ts';
+import type { CommandContext } from './context.ts';
+import { DeclarationError } from './edit/declarations.ts';
+import { declarationMessage } from './error-message.ts';
+import { type ExitCode, exitCodeOf, exitCodes } from './exit-codes.ts';
+import { openPlace } from './place.ts';
+import { buildProgram } from './program.ts';
+
+/** How long a command may take to end after Ctrl-C before it is ended. */
+const graceMs = 2_000;
+
+/**
+ * Runs one command for people with this process's own input and output, and ends the process with its exit code.
+ *
+ * @param args what stands behind the program's name
+ * @param calledAs the program's name, for messages
+ * @param roles the commands that are not run here, for the help: name and summary
+ */
+export async function runCommand(
+  args: readonly string[],
+  calledAs: string,
+  roles: Readonly<Record<string, string>>,
+): Promise<never> {
+  const { stdin, stdout, stderr, env } = process;
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    const code = name === 'SIGINT' ? exitCodes.interrupted : 143;
+    process.once(name, () => {
+      stop.abort(new CommandError(exitCodes.interrupted, ''));
+      process.once(name, () => process.exit(code));
+      setTimeout(() => process.exit(code), graceMs).unref();
+    });
+  }
+  // `| head` has read enough: that is no failure, and nothing is left to do.
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? exitCodes.done : exitCodes.failed);
+  });
+  stderr.on('error', () => {});
+  const context: CommandContext = {
+    calledAs,
+    declarations: (flags) => openPlace(flags, env),
+    out: stdout,
+    err: stderr,
+    stdin,
+    isTerminal: {
+      stdin: stdin.isTTY === true,
+      stdout: stdout.isTTY === true,
+      stderr: stderr.isTTY === true,
+    },
+    signal: stop.signal,
+    clock: systemClock,
+    env,
+  };
+  const code = await exitCodeOfRun(args, context, roles);
+  // Pipes may take the last bytes later than the command ends.
+  await new Promise((resolve) => stdout.write('', resolve));
+  process.exit(code);
+}
+
+/** Runs one command and says what failed on `context.err`. Never throws. */
+export async function exitCodeOfRun(
+  args: readonly string[],
+  context: CommandContext,
+  roles: Readonly<Record<string, string>>,
+): Promise<ExitCode> {
+  try {
+    const program = await buildProgram(context, args, roles);
+    await program.parseAsync([...args], { from: 'user' });
+    return exitCodes.done;
+  } catch (error) {
+    if (context.signal.aborted) return exitCodes.interrupted;
+    const { code, message } = judged(error, args, context.calledAs);
+    if (message !== '') context.err.write(`${message}\n`);
+    return code;
+  }
+}
+
+function judged(
+  error: unknown,
+  args: readonly string[],
+  calledAs: string,
+): { readonly code: ExitCode; readonly message: string } {
+  if (error instanceof CommandError) {
+    return { code: error.exitCode, message: error.message && `${calledAs}: ${error.message}` };
+  }
+  if (error instanceof DeclarationError) {
+    return { code: exitCodeOf(error.reason), message: `${calledAs}: ${declarationMessage(error)}` };
+  }
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return { code: exitCodes.done, message: '' };
+    // A group without a command: its help is on stderr already.
+    if (error.code === 'commander.help') return { code: exitCodes.usage, message: '' };
+    const words = args.slice(0, args.findIndex((arg) => arg.startsWith('-')) >>> 0).slice(0, 2);
+    const reason = error.message
+      .replace(/^error: /, '')
+      .replaceAll('\n', ' ')
+      .replace(/\.$/, '');
+    const command =
+      error.code === 'commander.unknownCommand' || words.length === 0 ? '' : `${words.join(' ')} `;
+    return {
+      code: exitCodes.usage,
+      message: `${calledAs}: ${reason}. See ${calledAs} ${command}--help.`,
+    };
+  }
+  return {
+    code: exitCodes.failed,
+    message: `${calledAs}: ${error instanceof Error ? error.message : String(error)}`,
+  };
+}

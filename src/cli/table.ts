@@ -1,0 +1,59 @@
+/** How a cell is coloured on a terminal. */
+export type Tint = 'good' | 'bad' | 'warn' | 'faint';
+
+interface Cell {
+  readonly text: string;
+  readonly tint: Tint | undefined;
+}
+
+const codes: Readonly<Record<Tint, number>> = { good: 32, bad: 31, warn: 33, faint: 2 };
+const gap = 3;
+
+/** Rows with aligned columns, a line each. Colours do not disturb the alignment; the last column is not padded. */
+export function table(rows: readonly (readonly Cell[])[], colour: boolean): string {
+  const widths: number[] = [];
+  const printed = rows.map((row) => row.map(({ text, tint }) => ({ text: oneLine(text), tint })));
+  for (const row of printed) {
+    for (const [index, { text }] of row.entries()) {
+      widths[index] = Math.max(widths[index] ?? 0, columns(text));
+    }
+  }
+  return printed
+    .map((row) => {
+      const cells = row.map(({ text, tint }, index) => {
+        const padding = index === row.length - 1 ? 0 : (widths[index] ?? 0) + gap - columns(text);
+        return tinted(text, tint, colour) + ' '.repeat(padding);
+      });
+      return `${cells.join('').trimEnd()}\n`;
+    })
+    .join('');
+}
+
+/** Coloured text for a terminal; the text itself elsewhere. */
+export function tinted(text: string, tint: Tint | undefined, colour: boolean): string {
+  return colour && tint !== undefined && text !== '' ? `\u001b[${codes[tint]}m${text}\u001b[0m` : text;
+}
+
+/** Text that a terminal cannot take for a command: line ends become blanks, control characters `\u{…}`. */
+export function oneLine(text: string): string {
+  return text
+    .replaceAll(/\s*\r?\n\s*/g, ' ')
+    .replaceAll('\t', ' ')
+    .replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
+}
+
+/** Columns of a terminal that a text takes: two for East Asian wide characters and most symbols of emotion. */
+function columns(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const char of text) {
+    if (/\p{Mn}|\p{Me}|\p{Cf}/u.test(char)) continue;
+    width +=
+      /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u.test(
+        char,
+      )
+        ? 2
+        : 1;
+  }
+  return width;
+}

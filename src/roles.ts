@@ -1,0 +1,64 @@
+import process from 'node:process';
+import { readSecret } from './cli/read-secret.ts';
+import { SealError, seal } from './cli/seal.ts';
+import { ConfigError, readConfig, type SealConfig } from './config.ts';
+import { helpText } from './flags.ts';
+import { productVersion } from './observe/version.ts';
+
+/**
+ * Runs a role, or `seal`, with this process's arguments, until it ends.
+ * @throws ConfigError or SealError for wrong usage; what the role throws
+ */
+export async function runRole(args: readonly string[]): Promise<void> {
+  const config = readConfig(args, process.env);
+  // Each role is loaded alone: what the others need costs a start of its own second.
+  switch (config.command) {
+    case 'help':
+      process.stdout.write(helpText(config.of));
+      return;
+    case 'version':
+      process.stdout.write(`model-gateway ${productVersion()}\n`);
+      return;
+    case 'seal':
+      return runSeal(config);
+    case 'start':
+      return (await import('./standalone.ts')).runQuickStart(config);
+    case 'standalone':
+      return (await import('./standalone.ts')).runStandalone(config);
+    case 'controller':
+      return (await import('./cluster.ts')).runClusterController(config);
+    case 'gateway':
+      return (await import('./cluster.ts')).runClusterGateway(config);
+  }
+}
+
+/** Whether an error is the user's, which exit code 2 says. */
+export function isUsageError(error: unknown): boolean {
+  return error instanceof ConfigError || error instanceof SealError;
+}
+
+async function runSeal(config: SealConfig): Promise<void> {
+  const { flags } = config;
+  if (flags.namespace !== undefined && flags.namespace.length > 1) {
+    throw new ConfigError('--namespace may be given once here: a key is sealed for one node.');
+  }
+  const { connectKube } = await import('./kube/client.ts');
+  const lines = await seal(
+    {
+      name: flags.name,
+      baseURL: flags['base-url'],
+      namespace: flags.namespace?.[0],
+      recipient: flags.recipient,
+      data: flags.data,
+      homeNamespace: flags['home-namespace'],
+    },
+    () =>
+      connectKube({
+        kubeconfig: flags.kubeconfig,
+        context: flags.context,
+        userAgent: `modelgateway/${productVersion()} (seal)`,
+      }),
+    () => readSecret('API key (not shown): ', process.stdin, process.stderr),
+  );
+  process.stdout.write(lines);
+}
