@@ -1,0 +1,157 @@
+{{/*
+The pod template of a role. Takes {root, role, args, ports, env, volumes, mounts, graceSeconds}.
+*/}}
+{{- define "model-gateway.pod" -}}
+{{- $values := index .root.Values .role -}}
+{{- $selector := include "model-gateway.selector" (dict "root" .root "component" .role) -}}
+metadata:
+  labels:
+    {{- include "model-gateway.labels" (dict "root" .root "component" .role) | nindent 4 }}
+    {{- with $values.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  annotations:
+    kubectl.kubernetes.io/default-container: {{ .role }}
+    {{- with merge (dict) $values.podAnnotations .root.Values.commonAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  serviceAccountName: {{ include "model-gateway.serviceAccount" (dict "root" .root "role" .role) }}
+  automountServiceAccountToken: true
+  {{- with .root.Values.imagePullSecrets }}
+  imagePullSecrets:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  terminationGracePeriodSeconds: {{ .graceSeconds }}
+  enableServiceLinks: false
+  securityContext:
+    {{- toYaml $values.podSecurityContext | nindent 4 }}
+  containers:
+    - name: {{ .role }}
+      image: {{ include "model-gateway.image" .root | quote }}
+      imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+      args:
+        - {{ .role }}
+        {{- range .args }}
+        - {{ . | quote }}
+        {{- end }}
+        {{- range $values.extraArgs }}
+        - {{ . | quote }}
+        {{- end }}
+      env:
+        - name: POD_NAME
+          valueFrom:
+            fieldRef:
+              fieldPath: metadata.name
+        - name: POD_NAMESPACE
+          valueFrom:
+            fieldRef:
+              fieldPath: metadata.namespace
+        # The heap follows the memory limit of the container; the rest of it is for buffers.
+        - name: NODE_OPTIONS
+          value: {{ printf "--max-old-space-size-percentage=%v" $values.heapPercentage | quote }}
+        {{- with $values.extraEnv }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- with $values.extraEnvFrom }}
+      envFrom:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      ports:
+        {{- range .ports }}
+        - name: {{ .name }}
+          containerPort: {{ .port }}
+          protocol: TCP
+        {{- end }}
+        - name: admin
+          containerPort: 9090
+          protocol: TCP
+      {{- with $values.startupProbe }}
+      startupProbe:
+        httpGet:
+          path: /livez
+          port: admin
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $values.livenessProbe }}
+      livenessProbe:
+        httpGet:
+          path: /livez
+          port: admin
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $values.readinessProbe }}
+      readinessProbe:
+        httpGet:
+          path: /readyz
+          port: admin
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $values.resources }}
+      resources:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      securityContext:
+        {{- toYaml $values.securityContext | nindent 8 }}
+      {{- if or .mounts $values.extraVolumeMounts }}
+      volumeMounts:
+        {{- with .mounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+        {{- with $values.extraVolumeMounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- end }}
+  {{- if or .volumes $values.extraVolumes }}
+  volumes:
+    {{- with .volumes }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+    {{- with $values.extraVolumes }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- end }}
+  {{- with $values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $values.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $values.affinity }}
+  affinity:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- if $values.topologySpreadConstraints }}
+  topologySpreadConstraints:
+    {{- toYaml $values.topologySpreadConstraints | nindent 4 }}
+  {{- else if $values.topologySpread }}
+  topologySpreadConstraints:
+    {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+    - topologyKey: {{ . }}
+      maxSkew: 1
+      whenUnsatisfiable: ScheduleAnyway
+      matchLabelKeys: [pod-template-hash]
+      labelSelector:
+        matchLabels:
+          {{- $selector | nindent 10 }}
+    {{- end }}
+  {{- end }}
+{{- end -}}
+
+{{/* The flags that both roles take. */}}
+{{- define "model-gateway.flags" -}}
+{{- $flags := list (printf "--log-level=%s" .Values.log.level) (printf "--log-format=%s" .Values.log.format) -}}
+{{- if .Values.watch.allNamespaces -}}
+{{- $flags = append $flags "--all-namespaces" -}}
+{{- else -}}
+{{- range include "model-gateway.namespaces" . | fromJsonArray -}}
+{{- $flags = append $flags (printf "--namespace=%s" .) -}}
+{{- end -}}
+{{- end -}}
+{{- $flags | toJson -}}
+{{- end -}}

@@ -1,0 +1,111 @@
+{{/* What the controller does with our kinds in a namespace that it serves. */}}
+{{- define "model-gateway.controllerRules" -}}
+- apiGroups: [modelgateway.dev]
+  resources: [upstreamnodes, apikeys, masterkeys]
+  verbs: [get, list, watch]
+- apiGroups: [modelgateway.dev]
+  resources: [upstreamnodes/status, apikeys/status, masterkeys/status]
+  verbs: [patch]
+{{- if .Values.rbac.ownerReferences }}
+# For the admission plugin OwnerReferencesPermissionEnforcement: generated Secrets belong to their key.
+- apiGroups: [modelgateway.dev]
+  resources: [apikeys/finalizers, masterkeys/finalizers]
+  verbs: [update]
+{{- end }}
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+{{- end -}}
+
+{{/* Credentials that nodes name, and the Secrets of generated keys. */}}
+{{- define "model-gateway.controllerSecretRules" -}}
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get, list, watch, create, update]
+{{- end -}}
+
+{{/* What the gateway does with our kinds: read them, and POST and DELETE /v1/keys. */}}
+{{- define "model-gateway.gatewayRules" -}}
+- apiGroups: [modelgateway.dev]
+  resources: [upstreamnodes, apikeys, masterkeys]
+  verbs: [get, list, watch]
+- apiGroups: [modelgateway.dev]
+  resources: [apikeys]
+  verbs: [create, delete]
+{{- end -}}
+
+{{/* Credentials that nodes name; nothing where every credential is sealed. */}}
+{{- define "model-gateway.gatewaySecretRules" -}}
+{{- if not .Values.credentials.sealedOnly -}}
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get, list, watch]
+{{- end -}}
+{{- end -}}
+
+{{/* A Role, or ClusterRole where no namespace is given, and its binding to the ServiceAccount of a role.
+Takes {root, role, name, namespace, rules}. */}}
+{{- define "model-gateway.grant" -}}
+{{- $kind := ternary "Role" "ClusterRole" (ne .namespace "") -}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  {{- include "model-gateway.metadata" (dict "root" .root "component" .role) | nindent 2 }}
+rules:
+  {{- .rules | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}Binding
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  {{- include "model-gateway.metadata" (dict "root" .root "component" .role) | nindent 2 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $kind }}
+  name: {{ .name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "model-gateway.serviceAccount" (dict "root" .root "role" .role) }}
+    namespace: {{ .root.Release.Namespace }}
+{{ end -}}
+
+{{/* Beside it, in the release's namespace: the lease, and the sealing pair. Creating cannot be limited by name. */}}
+{{- define "model-gateway.controllerHomeRules" -}}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [model-gateway-controller]
+  verbs: [get, update]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [model-gateway-sealing]
+  verbs: [get, list, watch]
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [create]
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [model-gateway-sealing]
+  verbs: [get, patch]
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [create]
+{{- end -}}
+
+{{/* Opens sealed credentials. */}}
+{{- define "model-gateway.gatewayHomeRules" -}}
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [model-gateway-sealing]
+  verbs: [get, list, watch]
+{{- end -}}
