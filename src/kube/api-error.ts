@@ -11,26 +11,41 @@ export class ApiError extends Error {
   readonly reason: string;
   /** How long the server asked to wait, in milliseconds; undefined when it did not. */
   readonly retryAfterMs: number | undefined;
+  /** What the server blames, field by field, in its own words, which may quote what was sent. */
+  readonly causes: readonly ErrorCause[];
 
   constructor(
     status: number,
     reason: string,
     message: string,
-    options: { retryAfterMs?: number | undefined; cause?: unknown } = {},
+    options: {
+      retryAfterMs?: number | undefined;
+      cause?: unknown;
+      causes?: readonly ErrorCause[];
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ApiError';
     this.status = status;
     this.reason = reason;
     this.retryAfterMs = options.retryAfterMs;
+    this.causes = options.causes ?? [];
   }
+}
+
+/** One entry of a `Status` object's `details.causes`; what is missing in it is empty. */
+export interface ErrorCause {
+  /** `FieldValueInvalid`, `FieldManagerConflict` … */
+  readonly reason: string;
+  readonly field: string;
+  readonly message: string;
 }
 
 interface StatusObject {
   code?: unknown;
   reason?: unknown;
   message?: unknown;
-  details?: { retryAfterSeconds?: unknown; causes?: { reason?: unknown }[] };
+  details?: { retryAfterSeconds?: unknown; causes?: Partial<Record<keyof ErrorCause, unknown>>[] };
 }
 
 /**
@@ -52,8 +67,17 @@ export function statusError(status: number | undefined, body: unknown, retryAfte
       ? object.message
       : `the API server answered ${code}`;
   return new ApiError(code, tooLarge ? 'ResourceVersionTooLarge' : named, message, {
+    causes: causes.map((cause) => ({
+      reason: textOf(cause?.reason),
+      field: textOf(cause?.field),
+      message: textOf(cause?.message),
+    })),
     retryAfterMs: retryAfterMs(retryAfter) ?? secondsToMs(object.details?.retryAfterSeconds),
   });
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function retryAfterMs(header: string | undefined): number | undefined {

@@ -8,6 +8,8 @@ import { readError, readStream, readText, toApiError } from './response.ts';
 
 const IN_FLIGHT = 10;
 const TIMEOUT_MS = 10_000;
+/** The longest that a timer of Node's can wait, 24 days. */
+const UNLIMITED_MS = 2 ** 31 - 1;
 const STREAM_OPEN_MS = 30_000;
 const RETRIES = 3;
 const RESPONSE_BYTES = 64 * 1024 * 1024;
@@ -55,6 +57,8 @@ export interface KubeClient {
   stream(stream: ApiStream): Promise<AsyncIterable<Uint8Array>>;
   /** The namespace of the kubeconfig context, or of the pod; `default` when it has none. */
   namespace(): string;
+  /** The name of the context and the address of the API server, for people. */
+  place(): { readonly context: string; readonly server: string };
   /** Cuts every connection. */
   close(): void;
 }
@@ -63,6 +67,8 @@ export interface ConnectOptions extends KubeconfigSource {
   userAgent: string;
   /** Calls in flight at once, watches not counted. Default 10. */
   inFlight?: number | undefined;
+  /** Limit of a call that names none, in milliseconds; default 10,000, 0 for none. */
+  timeoutMs?: number | undefined;
   /** Limit of an answer's body, in bytes. Default 64 MiB. */
   responseBytes?: number | undefined;
   /** Called once per HTTP answer, for rest_client_requests_total; `code` is `<error>` when there was none. */
@@ -82,11 +88,12 @@ export function connectKube(options: ConnectOptions): KubeClient {
   const connections = shareConnections();
   const inPlace = limitInFlight(options.inFlight ?? IN_FLIGHT);
   const responseBytes = options.responseBytes ?? RESPONSE_BYTES;
+  const defaultTimeoutMs = (options.timeoutMs ?? TIMEOUT_MS) || UNLIMITED_MS;
 
   async function send(call: ApiRequest, used: Credentials, signal: AbortSignal) {
     const { method, body } = call;
     const { origin, host, pathname } = used.server;
-    const headers: Record<string, string> = {
+    const headers: Record<string, string | string[]> = {
       ...used.headers,
       'user-agent': options.userAgent,
       accept: call.accept ?? 'application/json',
@@ -144,7 +151,7 @@ export function connectKube(options: ConnectOptions): KubeClient {
 
   return {
     async request(call) {
-      const timeoutMs = call.timeoutMs ?? TIMEOUT_MS;
+      const timeoutMs = call.timeoutMs ?? defaultTimeoutMs;
       const timeout = AbortSignal.timeout(timeoutMs);
       const signal = call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout]);
       const deadline = clock.monotonicMs() + timeoutMs;
@@ -177,6 +184,7 @@ export function connectKube(options: ConnectOptions): KubeClient {
     },
 
     namespace: credentials.namespace,
+    place: credentials.place,
     close: connections.close,
   };
 }

@@ -5,7 +5,7 @@ import type { SharedKubeConfig } from './kubeconfig.ts';
 export interface Credentials {
   /** Address of the API server, which may have a path (clusters behind a proxy). */
   server: URL;
-  headers: Record<string, string>;
+  headers: Record<string, string | string[]>;
   tls: SharedKubeConfig['tlsOptions'];
   namespace: string;
 }
@@ -44,10 +44,11 @@ export function followCredentials(load: () => SharedKubeConfig, monotonicMs: () 
     if (cluster === null) throw new Error('the kubeconfig context names no cluster');
     const context = new RequestContext(cluster.server, HttpMethod.GET);
     await known.applySecurityAuthentication(context);
-    const headers: Record<string, string> = {};
+    const headers: Credentials['headers'] = {};
     // A token file usually ends in a newline, which is not allowed in a header.
     for (const [name, value] of Object.entries(context.getHeaders()))
       headers[name.toLowerCase()] = value.trim();
+    if (known.impersonateGroups.length > 0) headers['impersonate-group'] = [...known.impersonateGroups];
     const namespace = known.getContextObject(known.getCurrentContext())?.namespace?.trim() || 'default';
     return { server: new URL(cluster.server), headers, tls: known.tlsOptions, namespace };
   }
@@ -68,6 +69,12 @@ export function followCredentials(load: () => SharedKubeConfig, monotonicMs: () 
   return {
     /** The namespace of the context, or of the pod. */
     namespace: () => config.getContextObject(config.getCurrentContext())?.namespace?.trim() || 'default',
+
+    /** The context and the address of the API server, for people. */
+    place: () => ({
+      context: config.getCurrentContext() ?? '',
+      server: config.getCurrentCluster()?.server ?? '',
+    }),
 
     /** The credentials of the moment; rejects with the reason when a file or plugin gives none. */
     async get(): Promise<Credentials> {

@@ -10,6 +10,14 @@ export interface KubeconfigSource {
   context?: string | undefined;
   /** Prefix of the service account's folder; when given, only the pod's service account is used. */
   serviceAccountRoot?: string | undefined;
+  /** Address of the API server in place of the context's. */
+  server?: string | undefined;
+  /** Bearer token in place of the context's credentials. */
+  token?: string | undefined;
+  /** User to act as; the own user needs the right to impersonate. */
+  as?: string | undefined;
+  /** Groups to act as a member of; with `as`. */
+  asGroups?: readonly string[] | undefined;
 }
 
 type TlsOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
@@ -20,6 +28,8 @@ type TlsOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
  */
 export class SharedKubeConfig extends KubeConfig {
   #tls: TlsOptions = { type: 'none' };
+  /** Values of `Impersonate-Group`, for which client-node has no place. */
+  impersonateGroups: readonly string[] = [];
 
   override createDispatcherOptions(...args: Parameters<KubeConfig['createDispatcherOptions']>): TlsOptions {
     this.#tls = super.createDispatcherOptions(...args);
@@ -54,7 +64,7 @@ export function loadKubeconfig(source: KubeconfigSource): SharedKubeConfig {
     folder = dirname(source.kubeconfig);
   } else {
     config.loadFromDefault();
-    if (config.getCurrentContext() === 'loaded-context') {
+    if (config.getCurrentContext() === 'loaded-context' && source.server === undefined) {
       throw new Error(
         'no cluster configuration found: set KUBECONFIG, create ~/.kube/config, or run in a pod with a service account',
       );
@@ -62,9 +72,30 @@ export function loadKubeconfig(source: KubeconfigSource): SharedKubeConfig {
     folder = dirname(process.env['KUBECONFIG']?.split(delimiter)[0] || join(homedir(), '.kube', 'config'));
   }
   if (source.context !== undefined) selectContext(config, source.context);
+  override(config, source);
   checkCluster(config);
   prepareExecPlugin(config, folder);
   return config;
+}
+
+/** What flags say in place of the file. */
+function override(config: SharedKubeConfig, { server, token, as, asGroups = [] }: KubeconfigSource) {
+  const { clusters, users } = config;
+  if (server !== undefined) {
+    const current = config.getCurrentCluster()?.name;
+    config.clusters = clusters.map((each) => (each.name === current ? { ...each, server } : each));
+  }
+  const user = config.getCurrentUser()?.name;
+  if ((token !== undefined || as !== undefined) && user === undefined) {
+    throw new Error('the kubeconfig context names no user whose credentials --token or --as could change');
+  }
+  config.users = users.map((each) => {
+    if (each.name !== user) return each;
+    const own = token === undefined ? each : { name: each.name, token };
+    return as === undefined ? own : { ...own, impersonateUser: as };
+  });
+  if (asGroups.length > 0 && as === undefined) throw new Error('--as-group needs --as: name the user too');
+  config.impersonateGroups = asGroups;
 }
 
 function checkCluster(config: KubeConfig) {

@@ -24,7 +24,9 @@ export interface ReflectOptions {
   /** Ask for name, labels and other metadata only (PartialObjectMetadata): Secrets' data then never comes here. */
   metadataOnly?: boolean | undefined;
   sink: ReflectSink;
-  /** Called on each object as it arrives, to keep only what is used; `managedFields` are gone already. */
+  /** Leave `managedFields` in the objects; half of their size, and of use to editors alone. */
+  managedFields?: boolean | undefined;
+  /** Called on each object as it arrives, to keep only what is used; `managedFields` are gone unless asked for. */
   slim?: ((object: unknown) => unknown) | undefined;
   signal: AbortSignal;
   clock?: Clock | undefined;
@@ -76,7 +78,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   }
 
   function slim(object: unknown): unknown {
-    dropManagedFields(object);
+    if (options.managedFields !== true) dropManagedFields(object);
     try {
       return options.slim === undefined ? object : options.slim(object);
     } catch (error) {

@@ -8,6 +8,24 @@ export interface CallOptions {
   urgent?: boolean | undefined;
 }
 
+/** Options of writes that people asked for. */
+export interface WriteCallOptions extends CallOptions {
+  /** The server judges and answers as if, and stores nothing. */
+  dryRun?: boolean | undefined;
+  fieldManager?: string | undefined;
+  /** Refuses fields that the schema does not know, rather than drop them. */
+  strict?: boolean | undefined;
+}
+
+function writeQuery({ dryRun, fieldManager, strict, ...call }: WriteCallOptions) {
+  const query = {
+    dryRun: dryRun === true ? 'All' : undefined,
+    fieldManager,
+    fieldValidation: strict === true ? 'Strict' : undefined,
+  };
+  return { ...call, query };
+}
+
 /** Reads one object. */
 export function getObject(client: KubeClient, path: string, options: CallOptions = {}): Promise<unknown> {
   return client.request({ ...options, method: 'GET', path });
@@ -18,9 +36,9 @@ export function createObject(
   client: KubeClient,
   path: string,
   body: object,
-  options: CallOptions = {},
+  options: WriteCallOptions = {},
 ): Promise<unknown> {
-  return client.request({ ...options, method: 'POST', path, body });
+  return client.request({ ...writeQuery(options), method: 'POST', path, body });
 }
 
 /** Replaces an object whole; with `metadata.resourceVersion` in it, 409 `Conflict` when it has changed since. */
@@ -42,15 +60,15 @@ export function serverSideApply(
   client: KubeClient,
   path: string,
   body: object,
-  options: CallOptions & { fieldManager: string; force?: boolean | undefined },
+  options: WriteCallOptions & { fieldManager: string; force?: boolean | undefined },
 ): Promise<unknown> {
-  const { fieldManager, force = false, ...call } = options;
-  const query = { fieldManager, force };
+  const { force = false, ...others } = options;
+  const { query, ...call } = writeQuery(others);
   return client.request({
     ...call,
     method: 'PATCH',
     path,
-    query,
+    query: { ...query, force },
     body,
     contentType: 'application/apply-patch+yaml',
   });
@@ -72,13 +90,34 @@ export function mergePatch(
   });
 }
 
+/** JSON patch (RFC 6902), all or nothing; a `test` that fails is a 422 `Invalid`. */
+export function jsonPatch(
+  client: KubeClient,
+  path: string,
+  body: readonly { readonly op: string; readonly path: string; readonly value?: unknown }[],
+  options: WriteCallOptions = {},
+): Promise<unknown> {
+  return client.request({
+    ...writeQuery(options),
+    method: 'PATCH',
+    path,
+    body,
+    contentType: 'application/json-patch+json',
+  });
+}
+
 /** Deletes an object; 409 when it is not the one that the preconditions name. */
 export function deleteObject(
   client: KubeClient,
   path: string,
-  options: CallOptions & { uid?: string | undefined; resourceVersion?: string | undefined } = {},
+  options: CallOptions & {
+    uid?: string | undefined;
+    resourceVersion?: string | undefined;
+    dryRun?: boolean | undefined;
+  } = {},
 ): Promise<unknown> {
-  const { uid, resourceVersion, ...call } = options;
+  const { uid, resourceVersion, dryRun, ...others } = options;
+  const call = writeQuery({ ...others, dryRun });
   const preconditions = { uid, resourceVersion };
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
   return client.request({ ...call, method: 'DELETE', path, body });
