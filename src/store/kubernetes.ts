@@ -15,25 +15,13 @@ import { type FirstList, FirstLists } from './first-lists.ts';
 import { followSecrets } from './kubernetes-secrets.ts';
 import { openSealed } from './open-sealed.ts';
 import { OwnKeys } from './own-keys.ts';
+import { kinds, resourceAddress } from './resource-address.ts';
 import { sealingSecretName } from './sealing.ts';
 import { type Kind, type ResourceOf, type Store, StoreError } from './store.ts';
 import { toStoreError } from './to-store-error.ts';
 
-const group = 'modelgateway.dev';
-const version = 'v1alpha1';
 const fieldManager = 'modelgateway-controller';
-const plurals: Readonly<Record<Kind, string>> = {
-  UpstreamNode: 'upstreamnodes',
-  APIKey: 'apikeys',
-  MasterKey: 'masterkeys',
-};
-const kinds = Object.keys(plurals) as Kind[];
 const writeTimeoutMs = 10_000;
-
-/** Where a namespaced object of ours lies in the API. */
-function resourceAddress(kind: Kind, namespace?: string, name?: string): ResourceAddress {
-  return { group, version, plural: plurals[kind], namespace, name };
-}
 
 function coreAddress(plural: 'secrets' | 'configmaps', namespace?: string, name?: string): ResourceAddress {
   return { group: '', version: 'v1', plural, namespace, name };

@@ -1,0 +1,16 @@
+import type { ResourceAddress } from '../kube/paths.ts';
+import type { Kind } from './store.ts';
+
+const plurals: Readonly<Record<Kind, string>> = {
+  UpstreamNode: 'upstreamnodes',
+  APIKey: 'apikeys',
+  MasterKey: 'masterkeys',
+};
+
+/** Every kind of ours. */
+export const kinds = Object.keys(plurals) as readonly Kind[];
+
+/** Where objects of ours lie in the API: one of them, or a list of one namespace or of all. */
+export function resourceAddress(kind: Kind, namespace?: string, name?: string): ResourceAddress {
+  return { group: 'modelgateway.dev', version: 'v1alpha1', plural: plurals[kind], namespace, name };
+}
