@@ -22,6 +22,7 @@ const tasks = {
   generate: ['scripts/generate.ts'],
   'test:agents': ['test/agents/main.ts'],
   bench: ['test/bench/main.ts'],
+  build: ['scripts/build.ts'],
 };
 
 const [task = '', ...taskArguments] = process.argv.slice(2);

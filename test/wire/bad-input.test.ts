@@ -157,9 +157,8 @@ describe('bodies', () => {
 });
 
 test('the copy of a body under another model name counts too', async () => {
-  await using small = new AsyncDisposableStack();
   const other = await startGateway({ limits: { bufferedBytes: 150_000 } });
-  small.defer(other.close);
+  await using _closed = { [Symbol.asyncDispose]: other.close };
   await other.addNode('n', { spec: { models: [{ name: 'm', aliases: ['alias'] }] } });
   const ask = (model: string, length: number) =>
     other.post('/chat/completions', { model, a: 'x'.repeat(length) });
