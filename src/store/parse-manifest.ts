@@ -1,16 +1,8 @@
-import {
-  type Document,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseAllDocuments,
-  parseDocument,
-} from 'yaml';
+import { type Document, LineCounter, parseAllDocuments, parseDocument } from 'yaml';
 import { isForeign, parseResource } from '../resources/parse.ts';
 import type { Problem } from '../resources/problem.ts';
 import type { Resource } from '../resources/resource.ts';
+import { offsetOf, pathParts } from './field-offset.ts';
 import { readPlainYaml } from './plain-yaml.ts';
 import type { DocumentText } from './split-documents.ts';
 
@@ -149,40 +141,6 @@ function place(
     line: lineOf(offsetOf(document, [...base, ...pathParts(problem.path)])),
   }));
   return { id: declared.id, problems };
-}
-
-/** Takes `spec.models[2].name` or `metadata.labels["a/b"]` apart again. */
-function pathParts(path: string): (string | number)[] {
-  return [...path.matchAll(/([A-Za-z_][\w-]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g)].map(
-    ([, name, index, quoted]) => {
-      if (index !== undefined) return Number(index);
-      return name ?? String(JSON.parse(quoted ?? '""'));
-    },
-  );
-}
-
-/** Where a field stands: its key, or the nearest thing around it that exists. */
-function offsetOf(document: Document, path: readonly (string | number)[]): number {
-  let node: unknown = document.contents;
-  let offset = startOf(document.contents) ?? 0;
-  for (const part of path) {
-    if (isMap(node)) {
-      const pair = node.items.find(({ key }) => (isScalar(key) ? key.value : key) === part);
-      if (pair === undefined) break;
-      offset = startOf(pair.key) ?? offset;
-      node = pair.value;
-    } else if (isSeq(node) && typeof part === 'number') {
-      node = node.items[part];
-      offset = startOf(node) ?? offset;
-    } else {
-      break;
-    }
-  }
-  return offset;
-}
-
-function startOf(node: unknown): number | undefined {
-  return (node as Node | null | undefined)?.range?.[0];
 }
 
 /** The parser's own messages quote the text, which may be a credential. */
