@@ -11,13 +11,13 @@ for (let attempt = 1; ; attempt++) {
     told = `GET ${url}/models answered ${answer.status}, x-request-id ${requestId}`;
     await answer.body?.cancel();
     if (answer.status === wanted && requestId !== null) {
-      console.log(told);
+      process.stdout.write(`${told}\n`);
       break;
     }
   } catch (error) {
     told = `GET ${url}/models failed: ${error.cause?.message ?? error.message}`;
   }
-  console.error(`${told}; wanted is ${wanted}`);
+  process.stderr.write(`${told}; wanted is ${wanted}\n`);
   if (attempt === 5) process.exit(1);
   await new Promise((resolve) => setTimeout(resolve, 3_000));
 }
