@@ -20,7 +20,8 @@ export function conversionOf({ now, budget }: NodesContext, request: ModelReques
     strict,
     now,
     budget,
-    longStrings: inspection.longStrings,
+    // To be counted, texts must be there.
+    longStrings: format === 'count_tokens' ? [] : inspection.longStrings,
   });
   return request.conversion;
 }

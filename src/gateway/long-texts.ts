@@ -1,109 +1,103 @@
 import { randomUUID } from 'node:crypto';
-import type { ChatMessage, ChatPart, ChatRequest } from '../convert/chat-request.ts';
-
-/** Units of text that are not worth a search; even shorter ones can have long bytes, such as `\u0000`. */
-const least = 128;
-/** Bytes of a body below which it is read and written anew in less time. */
-const leastBody = 2048;
-/** How many texts a search may pass over: conversions keep their order, but join and leave out some. */
-const mostPassed = 16;
-
-/** A long string of a JSON body: what it says, and its bytes with both quotation marks. */
-interface LongText {
-  readonly value: string;
-  readonly bytes: Buffer;
-}
+import { isObject, type JsonObject } from '../convert/json.ts';
 
 // Nobody knows it, so nobody's text can be taken for a mark.
 const nonce = randomUUID();
-const isMark = new RegExp(`^${nonce}:(\\d+)$`);
+const isMark = new RegExp(`^${nonce}:(\\d+);$`);
+const marks = new RegExp(`${nonce}:(\\d+);`);
+
+/** The types of content parts and tool results whose text conversions carry over. */
+const textTypes: ReadonlySet<unknown> = new Set(['text', 'input_text', 'output_text']);
+const outputTypes: ReadonlySet<unknown> = new Set(['function_call_output', 'custom_tool_call_output']);
+
+/** A long string of a JSON body: its bytes between the quotation marks, and whether a mark stands for it. */
+interface LongText {
+  readonly bytes: Buffer;
+  carried: boolean;
+}
 
 /**
- * A body whose long strings are remembered together with their bytes, so that a conversion that carries one over need
- * not write it again: of a long prompt that takes far longer than everything else.
+ * The long texts of a body on their way through a conversion. In the value that is converted a mark stands for each text
+ * that conversions carry over and do not look into; in the request that is written its own bytes stand there again, as
+ * the caller wrote them. Reading and writing them anew takes most of the time of converting a long prompt.
  */
 export class LongTexts {
   readonly #texts: LongText[] = [];
-  #next = 0;
 
-  /** Reads a body that is JSON in UTF-8, with such strings where `places` says, flat. The value is that of `JSON.parse`. */
+  /**
+   * Reads a body that is JSON in UTF-8, with long strings where `places` says, flat. The value is that of `JSON.parse`
+   * but for the marks: only in what messages, input items and the system prompt say. Joining texts and putting other
+   * text around them leaves marks intact; cutting them, or writing them as JSON within a string, does not.
+   */
   parse(body: Buffer, places: readonly number[]): unknown {
-    if (body.length < leastBody) return JSON.parse(body.toString('utf8'));
     let marked = '';
     let from = 0;
     for (let index = 0; index < places.length; index += 2) {
       const [start = 0, stop = 0] = [places[index], places[index + 1]];
-      const bytes = body.subarray(start, stop);
-      marked += `${body.toString('utf8', from, start)}"${nonce}:${this.#texts.length}"`;
-      this.#texts.push({ bytes, value: JSON.parse(bytes.toString('utf8')) as string });
-      from = stop;
+      marked += `${body.toString('utf8', from, start + 1)}${nonce}:${this.#texts.length};`;
+      this.#texts.push({ bytes: body.subarray(start + 1, stop - 1), carried: false });
+      from = stop - 1;
     }
     const value: unknown = JSON.parse(marked + body.toString('utf8', from));
-    return from === 0 ? value : this.#put(value);
+    if (from === 0) return value;
+    if (isObject(value)) this.#carryConversation(value);
+    return this.#texts.every(({ carried }) => carried) ? value : this.#put(value);
   }
 
-  /** The bytes of a request, with those of the texts that were carried over. Says the same as `JSON.stringify`. */
-  write(chat: ChatRequest): Buffer {
-    if (this.#texts.length === 0) return Buffer.from(JSON.stringify(chat));
-    const { model, messages, ...rest } = chat;
-    const out = new JsonBytes();
-    out.text(`{"model":${JSON.stringify(model)},"messages":[`);
-    this.#next = 0;
-    for (const [index, message] of messages.entries()) {
-      if (index > 0) out.text(',');
-      this.#message(message, out);
+  /** The bytes of a request, with those of the texts that were carried over. */
+  write(chat: object): Buffer {
+    const json = JSON.stringify(chat);
+    if (this.#texts.length === 0) return Buffer.from(json);
+    // Every second piece is the number of a text.
+    const pieces = json.split(marks);
+    return Buffer.concat(
+      pieces.map((piece, index) =>
+        index % 2 === 0 ? Buffer.from(piece) : (this.#texts[Number(piece)]?.bytes ?? nothing),
+      ),
+    );
+  }
+
+  #carryConversation(body: JsonObject): void {
+    this.#carry(body['system']);
+    // What is echoed is part of the reply.
+    if (body['echo'] !== true) this.#carry(body['prompt']);
+    for (const items of [body['messages'], body['input']]) {
+      if (!Array.isArray(items)) continue;
+      for (const item of items as readonly unknown[]) {
+        if (!isObject(item)) continue;
+        if (typeof item['role'] === 'string') this.#carry(item['content']);
+        else if (outputTypes.has(item['type'])) this.#carry(item['output']);
+      }
     }
-    const others = JSON.stringify(rest);
-    out.text(others === '{}' ? ']}' : `],${others.slice(1)}`);
-    return out.whole();
   }
 
-  #message(message: ChatMessage, out: JsonBytes): void {
-    const { content } = message;
-    if (typeof content === 'string') this.#object(message, 'content', content, out);
-    else if (Array.isArray(content)) this.#parts(message, content as readonly ChatPart[], out);
-    else out.text(JSON.stringify(message));
-  }
-
-  #parts(message: ChatMessage, parts: readonly ChatPart[], out: JsonBytes): void {
-    const [before, behind] = around({ ...message, content: '' }, 'content');
-    out.text(`${before}[`);
-    for (const [index, part] of parts.entries()) {
-      if (index > 0) out.text(',');
-      if (part.type === 'text') this.#object(part, 'text', part.text, out);
-      else out.text(JSON.stringify(part));
+  /** A content: one text, or parts, of which tool results have contents of their own. */
+  #carry(content: unknown): void {
+    if (typeof content === 'string') this.#carryText(content);
+    if (!Array.isArray(content)) return;
+    for (const part of content as readonly unknown[]) {
+      if (!isObject(part)) continue;
+      if (textTypes.has(part['type'])) this.#carryText(part['text']);
+      // Of an error it is asked whether it says so itself.
+      else if (part['type'] === 'tool_result' && part['is_error'] !== true) this.#carry(part['content']);
     }
-    out.text(`]${behind}`);
   }
 
-  #object(owner: object, field: string, value: string, out: JsonBytes): void {
-    const known = value.length < least ? undefined : this.#find(value);
-    if (known === undefined) {
-      out.text(JSON.stringify(owner));
-      return;
-    }
-    const [before, behind] = around({ ...owner, [field]: '' }, field);
-    out.text(before);
-    out.bytes(known);
-    out.text(behind);
+  #carryText(value: unknown): void {
+    const text = typeof value === 'string' ? this.#marked(value) : undefined;
+    if (text !== undefined && isOpaque(text.bytes)) text.carried = true;
   }
 
-  #find(value: string): Buffer | undefined {
-    const end = Math.min(this.#texts.length, this.#next + mostPassed);
-    for (let index = this.#next; index < end; index++) {
-      const text = this.#texts[index];
-      if (text?.value !== value) continue;
-      this.#next = index + 1;
-      return text.bytes;
-    }
-    return undefined;
+  #marked(value: string): LongText | undefined {
+    const number = value.startsWith(nonce) ? isMark.exec(value)?.[1] : undefined;
+    return number === undefined ? undefined : this.#texts[Number(number)];
   }
 
-  /** Puts the texts where their marks are. */
+  /** Puts all other texts where their marks are. */
   #put(value: unknown): unknown {
     if (typeof value === 'string') {
-      const index = value.startsWith(nonce) ? isMark.exec(value)?.[1] : undefined;
-      return index === undefined ? value : this.#texts[Number(index)]?.value;
+      const text = this.#marked(value);
+      return text === undefined || text.carried ? value : JSON.parse(`"${text.bytes.toString('utf8')}"`);
     }
     if (typeof value !== 'object' || value === null) return value;
     const owner = value as Record<string, unknown>;
@@ -116,29 +110,14 @@ export class LongTexts {
   }
 }
 
-/** The JSON of an object whose `field` is '', before and behind that value. What stands before it are plain fields. */
-function around(owner: object, field: string): readonly [string, string] {
-  const json = JSON.stringify(owner);
-  // A quotation mark within a text has a backslash: this can only be the field.
-  const at = json.indexOf(`"${field}":""`) + field.length + 3;
-  return [json.slice(0, at), json.slice(at + 2)];
+/**
+ * Whether a text begins as most do, so that all that conversions ask of one is known: it is not blank, and it is not the
+ * header that Claude Code puts before its system prompt (which begins with x).
+ */
+function isOpaque(bytes: Buffer): boolean {
+  const first = bytes[0] ?? 0;
+  if (first >= 0x80) return /^\S/.test(bytes.toString('utf8', 0, 3));
+  return first > 0x20 && first !== 0x5c && first !== 0x78;
 }
 
-/** JSON put together of texts and of bytes that are JSON already. */
-class JsonBytes {
-  readonly #pieces: Buffer[] = [];
-  #text = '';
-
-  text(json: string): void {
-    this.#text += json;
-  }
-
-  bytes(json: Buffer): void {
-    this.#pieces.push(Buffer.from(this.#text), json);
-    this.#text = '';
-  }
-
-  whole(): Buffer {
-    return Buffer.concat([...this.#pieces, Buffer.from(this.#text)]);
-  }
-}
+const nothing = Buffer.alloc(0);

@@ -1,11 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../src/convert/chat-request.ts';
+import { type ConvertedFormat, convertedFormats } from '../../../src/convert/converted-formats.ts';
+import { resolveDialect } from '../../../src/convert/dialect.ts';
 import { scanObject } from '../../../src/gateway/json-scan.ts';
 import { LongTexts } from '../../../src/gateway/long-texts.ts';
+import { validRequest } from '../convert/messages-arbitraries.ts';
+import { anyDialect, validResponsesRequest } from '../convert/responses-arbitraries.ts';
 
 const long = 'The "quick" fox — naïve \\ as\u2028ever 🦊\n\u0000'.repeat(40);
 const other = 'word '.repeat(300);
+
+const header = `x-anthropic-billing-header: ${other}\nYou are`;
+const said = (text: string) => ({ type: 'text', text });
+const user = (content: unknown) => ({ role: 'user', content });
+const assistant = (content: unknown) => ({ role: 'assistant', content });
 
 /** Every value of a body that the tests below read, as JSON in several spellings. */
 const bodies: Readonly<Record<string, string>> = {
@@ -28,6 +37,32 @@ function parse(texts: LongTexts, json: string): unknown {
   );
 }
 
+/** Where all strings among the values stand but the words that name things, however short. */
+function allTexts(json: string): number[] {
+  const places: number[] = [];
+  for (const { 0: text, 1: colon, index } of json.matchAll(/"(?:[^"\\]|\\.)*"(:?)/gs)) {
+    if (colon === ':' || /"(?:type|role)":$/.test(json.slice(0, index))) continue;
+    const start = Buffer.byteLength(json.slice(0, index));
+    places.push(start, start + Buffer.byteLength(text));
+  }
+  return places;
+}
+
+/** The chat requests that a conversion of `body` writes, and what it dropped. */
+function converted(format: ConvertedFormat, body: unknown, wish: object, write: (chat: object) => string) {
+  const dialect = resolveDialect({ host: 'n.example', model: 'm', node: wish });
+  const options = { model: 'm', dialect, newId: (prefix: string) => `${prefix}1`, now: () => 0 };
+  const { chats, dropped, reply } = convertedFormats[format].convert(body, options);
+  const answer = { reasoning: [], text: 'x', refusal: '', toolCalls: [], citations: [], logprobs: [] };
+  const end = { finish: 'stop', stopString: undefined, usage: { prompt: 1, completion: 1 } };
+  const answers = chats.map(() => ({ ...answer, ...end, serviceTier: undefined }));
+  return {
+    chats: chats.map((chat) => JSON.parse(write(chat)) as unknown),
+    dropped,
+    reply: reply(answers as unknown as Parameters<typeof reply>[0]).body,
+  };
+}
+
 describe('LongTexts', () => {
   it.each(Object.entries(bodies))('reads %s as JSON.parse does', (_name, json) => {
     const parsed = parse(new LongTexts(), json);
@@ -36,64 +71,74 @@ describe('LongTexts', () => {
     expect(({} as { a?: unknown }).a).toBeUndefined();
   });
 
-  it('reads and writes whatever may stand in a request', () => {
-    const text = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 40 }),
-      fc.string({ unit: 'grapheme', maxLength: 20 }).map((part) => `${part}"\\`.repeat(200)),
-      fc.constantFrom(long, other, '"content":""', '"text":""'),
-    );
-    const message = fc.record(
-      {
-        role: fc.constantFrom('user', 'system', 'tool', 'assistant'),
-        content: fc.oneof(
-          text,
-          fc.array(
-            fc.oneof(
-              fc.record({ type: fc.constant('text'), text }),
-              fc.record({ type: fc.constant('image_url'), image_url: fc.record({ url: text }) }),
-            ),
-          ),
-          fc.constant(null),
-        ),
-        tool_calls: fc.array(fc.record({ id: text, function: fc.record({ arguments: text }) })),
-      },
-      { requiredKeys: ['role', 'content'] },
-    );
-    const chat = fc.record(
-      { model: text, messages: fc.array(message), stop: fc.array(text), user: text },
-      { requiredKeys: ['model', 'messages'] },
-    );
-    const property = fc.property(chat, fc.boolean(), (request, reversed) => {
+  it.each([
+    ['messages', validRequest],
+    ['responses', validResponsesRequest],
+  ] as const)('converts %s to what they are without it', (format, bodies) => {
+    const property = fc.property(bodies as fc.Arbitrary<unknown>, anyDialect, (body, wish) => {
+      const json = JSON.stringify(body);
       const texts = new LongTexts();
-      const parsed = parse(texts, JSON.stringify(request)) as ChatRequest;
-      expect(parsed).toEqual(JSON.parse(JSON.stringify(request)));
-      const messages = reversed ? parsed.messages.toReversed() : parsed.messages;
-      const written = texts.write({ ...parsed, messages }).toString('utf8');
-      expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify({ ...parsed, messages })));
+      const marked = texts.parse(Buffer.from(json), allTexts(json));
+      const carried = converted(format, marked, wish, (chat) => texts.write(chat).toString('utf8'));
+      expect(carried).toEqual(converted(format, JSON.parse(json), wish, JSON.stringify));
     });
     fc.assert(property, { numRuns: 300 });
   });
 
-  it('carries over the bytes of the caller', () => {
-    const spelled = `"${'\\u00e9 \\/ '.repeat(600)}"`;
+  it.each([
+    ['a prompt that is echoed', 'completions', { prompt: other, echo: true }],
+    ['a prompt that is not', 'completions', { prompt: long, n: 2 }],
+    ['a system prompt behind a header', 'messages', { system: [{ type: 'text', text: header }, said(long)] }],
+    ['blank texts', 'messages', { messages: [user(other), assistant('\u00a0 \n'.repeat(300))] }],
+    [
+      'a text that begins with an escape',
+      'messages',
+      { messages: [user(`\\n${other}`), user(`\n${other}`)] },
+    ],
+    ['texts that are joined', 'messages', { messages: [user(long), user([said(other), said(long)])] }],
+    [
+      'what tools say and are told',
+      'messages',
+      {
+        messages: [
+          assistant([
+            { type: 'tool_use', id: 'a', name: 'f', input: { text: long, content: [said(long)] } },
+            { type: 'tool_use', id: 'b', name: 'f', input: {} },
+          ]),
+          user([
+            { type: 'tool_result', tool_use_id: 'a', content: long },
+            { type: 'tool_result', tool_use_id: 'b', is_error: true, content: [said(`Error: ${long}`)] },
+          ]),
+        ],
+      },
+    ],
+    ['instructions, which are part of the reply', 'responses', { instructions: other, input: long }],
+    [
+      'free text for a tool, and its output',
+      'responses',
+      {
+        input: [
+          { type: 'custom_tool_call', call_id: 'a', name: 'f', input: long },
+          { type: 'custom_tool_call_output', call_id: 'a', output: long },
+          { type: 'message', role: 'user', content: [{ type: 'input_text', text: other }] },
+        ],
+      },
+    ],
+  ] as const)('keeps the meaning of %s', (_name, format, fields) => {
+    const json = JSON.stringify({ model: 'm', max_tokens: 9, messages: [user('x')], ...fields });
     const texts = new LongTexts();
-    const body = parse(texts, `{"messages":[{"role":"user","content":${spelled}}]}`) as ChatRequest;
-    const written = texts.write({ ...body, model: 'm' }).toString('utf8');
-    expect(written).toBe(`{"model":"m","messages":[{"role":"user","content":${spelled}}]}`);
+    const carried = converted(format, parse(texts, json), {}, (chat) => texts.write(chat).toString('utf8'));
+    expect(carried).toEqual(converted(format, JSON.parse(json), {}, JSON.stringify));
   });
 
-  it('finds texts behind one that was left out, and writes joined ones anew', () => {
+  it('carries over the bytes of the caller', () => {
+    const spelled = 'a\\u00e9 \\/ '.repeat(600);
     const texts = new LongTexts();
-    const [a, b, c] = ['a', 'b', 'c'].map((letter) => `${letter}\u00e9`.repeat(900)) as [
-      string,
-      string,
-      string,
-    ];
-    parse(texts, JSON.stringify({ all: [a, b, c] }));
-    const messages = [a, c, `${a}${b}`].map((content) => ({ role: 'user', content }) as const);
-    expect(JSON.parse(texts.write({ model: 'm', messages }).toString('utf8'))).toEqual({
-      model: 'm',
-      messages,
-    });
+    const body = parse(texts, `{"messages":[{"role":"user","content":"${spelled}"}]}`) as ChatRequest;
+    const [first] = body.messages;
+    expect(first?.content).not.toContain('é');
+    const messages = [{ role: 'user', content: `<${String(first?.content)}>` }] as const;
+    const written = texts.write({ model: 'm', messages }).toString('utf8');
+    expect(written).toBe(`{"model":"m","messages":[{"role":"user","content":"<${spelled}>"}]}`);
   });
 });
