@@ -1,0 +1,92 @@
+import type { Edit, Step } from './edit.ts';
+
+type Members = Record<string, unknown>;
+
+/**
+ * An object after the edits; the object itself stays as it is. Parents that are missing are made, and what an edit left
+ * empty goes too, up to but without the top level (`spec`, `metadata`).
+ */
+export function applyEdits(object: Readonly<Members>, edits: readonly Edit[]): Members {
+  const result = structuredClone(object) as Members;
+  for (const edit of edits) {
+    if ('remove' in edit) removeAt(result, edit.path);
+    else setAt(result, edit.path, edit.value);
+  }
+  return result;
+}
+
+/** What stands at a path; undefined where there is nothing. */
+export function valueAt(object: unknown, path: readonly Step[]): unknown {
+  let value = object;
+  for (const step of path) value = childOf(value, step);
+  return value;
+}
+
+/** A path as people write it: `spec.models[gpt-5].enabled`. */
+export function pathText(path: readonly Step[]): string {
+  return path
+    .map((step, depth) => {
+      if (typeof step !== 'string') return `[${step.name}]`;
+      if (!/^[A-Za-z_][\w-]*$/.test(step)) return `[${JSON.stringify(step)}]`;
+      return depth === 0 ? step : `.${step}`;
+    })
+    .join('');
+}
+
+function setAt(object: Members, path: readonly Step[], value: unknown): void {
+  let parent: unknown = object;
+  for (const [depth, step] of path.entries()) {
+    const isLast = depth === path.length - 1;
+    const next = path[depth + 1];
+    const made = isLast ? structuredClone(value) : typeof next === 'object' ? [] : {};
+    const found = childOf(parent, step);
+    const child = isLast || typeof found !== 'object' || found === null ? made : found;
+    if (typeof step === 'string') {
+      if (isMembers(parent)) parent[step] = child;
+    } else if (Array.isArray(parent)) {
+      const entry = isMembers(child) ? { name: step.name, ...child } : child;
+      const index = indexOf(parent, step.name);
+      if (index === -1) parent.push(entry);
+      else parent[index] = entry;
+      parent = entry;
+      continue;
+    }
+    parent = child;
+  }
+}
+
+function removeAt(object: Members, path: readonly Step[]): void {
+  const parents: unknown[] = [object];
+  for (const step of path.slice(0, -1)) parents.push(childOf(parents.at(-1), step));
+  for (let depth = path.length - 1; depth >= 0; depth -= 1) {
+    const parent = parents[depth];
+    const step = path[depth];
+    if (step === undefined || childOf(parent, step) === undefined) return;
+    if (typeof step === 'string') delete (parent as Members)[step];
+    else if (Array.isArray(parent)) parent.splice(indexOf(parent, step.name), 1);
+    // An entry that says nothing but its own name says nothing.
+    if (depth < 2 || !saysNothing(parent, path[depth - 1])) return;
+  }
+}
+
+function saysNothing(value: unknown, step: Step | undefined): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  if (!isMembers(value)) return false;
+  const names = Object.keys(value);
+  return names.length === 0 || (typeof step === 'object' && names.length === 1 && names[0] === 'name');
+}
+
+function childOf(value: unknown, step: Step): unknown {
+  if (typeof step === 'string') {
+    return isMembers(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+  }
+  return Array.isArray(value) ? value[indexOf(value, step.name)] : undefined;
+}
+
+function indexOf(list: readonly unknown[], name: string): number {
+  return list.findIndex((entry) => isMembers(entry) && entry['name'] === name);
+}
+
+function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

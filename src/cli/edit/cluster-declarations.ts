@@ -1,0 +1,270 @@
+import { ApiError } from '../../kube/api-error.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { listPages } from '../../kube/list.ts';
+import { resourcePath } from '../../kube/paths.ts';
+import { createObject, deleteObject, getObject, jsonPatch, serverSideApply } from '../../kube/verbs.ts';
+import { apiVersion } from '../../resources/parse.ts';
+import { resourceAddress } from '../../store/resource-address.ts';
+import type { Kind } from '../../store/store.ts';
+import { type Asked, apiFailure, changedMeanwhile, ownedByOthers } from './api-failure.ts';
+import { clusterRecipient } from './cluster-recipient.ts';
+import { watchCluster } from './cluster-watch.ts';
+import {
+  DeclarationError,
+  type Declarations,
+  type Declared,
+  type Ref,
+  type WriteOptions,
+} from './declarations.ts';
+import { bodyOf, declaredObject, versionOf } from './declared-object.ts';
+import type { Edit } from './edit.ts';
+import { fieldText } from './field-tree.ts';
+import { patchSteps } from './json-patch.ts';
+import { fieldManager, withOurFields } from './managed-fields.ts';
+import { manifestDiff } from './manifest-diff.ts';
+import { type PlannedEdit, planEdit } from './planned-edit.ts';
+
+export interface ClusterOptions {
+  /** Default: that of the context. */
+  readonly namespace?: string | undefined;
+  /** Where the controller runs, whose ConfigMap holds the sealing recipient; looked for where it is not given. */
+  readonly homeNamespace?: string | undefined;
+}
+
+/** How often an edit begins anew when the object changes under it: the controller writes statuses all the time. */
+const maxAttempts = 6;
+
+/** The declarations of a cluster, read and edited with the rights of the client's user. */
+export function clusterDeclarations(client: KubeClient, options: ClusterOptions = {}): Declarations {
+  const { context, server } = client.place();
+  const namespace = options.namespace ?? client.namespace();
+  const pathOf = (kind: Kind, inNamespace: string | undefined, name?: string) =>
+    resourcePath(resourceAddress(kind, inNamespace, name));
+
+  /** Runs calls to the server; what fails comes out as DeclarationError, an abort as the signal's reason. */
+  async function ask<T>(asked: Asked, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw apiFailure(error, asked, client);
+    }
+  }
+
+  const read = (ref: Ref, signal: AbortSignal) =>
+    ask({ verb: 'get', ...ref }, signal, () =>
+      getObject(client, pathOf(ref.kind, ref.namespace, ref.name), { signal }),
+    );
+
+  async function readAt(ref: Ref, version: string | undefined, signal: AbortSignal): Promise<unknown> {
+    const object = await read(ref, signal);
+    if (version !== undefined && versionOf(object) !== version) throw changedMeanwhile(ref);
+    return object;
+  }
+
+  async function edit<K extends Kind>(
+    ref: Ref<K>,
+    edits: readonly Edit[],
+    write: WriteOptions,
+    signal: AbortSignal,
+  ): Promise<Declared<K>> {
+    for (let attempt = 1; ; attempt += 1) {
+      const object = await readAt(ref, write.version, signal);
+      const plan = planEdit(ref.kind, object, edits);
+      if (!plan.isChange) return declared(ref.kind, object);
+      const settled = plan.claims.filter(({ isSettled }) => isSettled);
+      if (settled.length > 0 && write.force !== true) {
+        throw ownedByOthers(
+          ref,
+          settled.map(({ keys, manager }) => ({ field: fieldText(keys), manager })),
+        );
+      }
+      try {
+        const answer = await (plan.isBeyondApply ? patch : apply)(ref, object, plan, write, signal);
+        return declared(ref.kind, answer);
+      } catch (error) {
+        signal.throwIfAborted();
+        const identity = {
+          apiVersion,
+          kind: ref.kind,
+          metadata: { namespace: ref.namespace, name: ref.name },
+        };
+        const wanted = {
+          ...identity,
+          metadata: { ...identity.metadata, ...plan.wanted.metadata },
+          spec: plan.wanted.spec,
+        };
+        if (!hasChanged(error) || attempt === maxAttempts) {
+          throw apiFailure(error, { verb: 'patch', ...ref, wanted }, client);
+        }
+      }
+    }
+  }
+
+  /** One server-side apply of all that is ours, for exactly the version that was read. */
+  function apply(ref: Ref, object: unknown, plan: PlannedEdit, write: WriteOptions, signal: AbortSignal) {
+    const { metadata = {}, ...others } = plan.applied as { metadata?: object };
+    const { name, namespace: inNamespace, kind } = ref;
+    const body = {
+      apiVersion,
+      kind,
+      metadata: { ...metadata, name, namespace: inNamespace, resourceVersion: resourceVersionOf(object) },
+      ...others,
+    };
+    // What is not settled may be taken over; had it changed hands since it was read, the version would not fit.
+    const force = write.force === true || plan.claims.length > 0;
+    return serverSideApply(client, pathOf(kind, inNamespace, name), body, {
+      fieldManager,
+      force,
+      dryRun: write.dryRun,
+      strict: true,
+      signal,
+    });
+  }
+
+  /**
+   * For what apply cannot do, which is to remove what others own, or nobody: one JSON patch of everything, so that rules
+   * across fields see all of it at once, and then the ownership that an apply would have given.
+   */
+  async function patch(
+    ref: Ref,
+    object: unknown,
+    plan: PlannedEdit,
+    write: WriteOptions,
+    signal: AbortSignal,
+  ) {
+    const path = pathOf(ref.kind, ref.namespace, ref.name);
+    const steps = [
+      { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersionOf(object) },
+      ...patchSteps(bodyOf(object), plan.wanted),
+    ];
+    const answer = await jsonPatch(client, path, steps, {
+      fieldManager,
+      dryRun: write.dryRun,
+      strict: true,
+      signal,
+    });
+    return write.dryRun === true ? answer : own(ref, answer, plan.applied, signal);
+  }
+
+  /** Makes our manager the owner, by apply, of what it has just written by other means. */
+  async function own(ref: Ref, object: unknown, applied: object, signal: AbortSignal): Promise<unknown> {
+    const steps = [
+      { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersionOf(object) },
+      {
+        op: 'replace',
+        path: '/metadata/managedFields',
+        value: withOurFields(object, apiVersion, applied),
+      },
+    ];
+    try {
+      return await jsonPatch(client, pathOf(ref.kind, ref.namespace, ref.name), steps, {
+        fieldManager,
+        signal,
+      });
+    } catch {
+      // Somebody was quicker, or the right to patch is missing: the next edit takes what is ours by update for ours too.
+      signal.throwIfAborted();
+      return object;
+    }
+  }
+
+  return {
+    place: context === '' ? `cluster ${server}` : `context ${context}`,
+    namespace,
+
+    async list(kind, inNamespace, signal) {
+      const found: Declared<typeof kind>[] = [];
+      await ask({ verb: 'list', kind, namespace: inNamespace }, signal, async () => {
+        for await (const page of listPages(client, { path: pathOf(kind, inNamespace), signal })) {
+          for (const object of page.items) {
+            const read = declaredObject(kind, object);
+            if (read !== undefined) found.push(read);
+          }
+        }
+      });
+      return found;
+    },
+
+    async get(ref, signal) {
+      return declared(ref.kind, await read(ref, signal));
+    },
+
+    watch: (kind, inNamespace, sink, signal, listed) =>
+      watchCluster({
+        client,
+        kind,
+        path: pathOf(kind, inNamespace),
+        namespace: inNamespace,
+        sink,
+        signal,
+        listed,
+      }),
+
+    async create(manifest, write, signal) {
+      const { kind, metadata, spec } = manifest;
+      const ref = { kind, namespace: metadata.namespace, name: metadata.name };
+      const wanted = { apiVersion, kind, metadata, spec };
+      const answer = await ask({ verb: 'create', ...ref, wanted }, signal, () =>
+        createObject(client, pathOf(kind, ref.namespace), wanted, {
+          fieldManager,
+          dryRun: write.dryRun,
+          strict: true,
+          signal,
+        }),
+      );
+      const { labels, annotations } = metadata;
+      const applied = { metadata: { ...(labels && { labels }), ...(annotations && { annotations }) }, spec };
+      return declared(kind, write.dryRun === true ? answer : await own(ref, answer, applied, signal));
+    },
+
+    edit,
+
+    async rewrite(before, text, write, signal) {
+      const { kind, metadata } = before.resource;
+      const { namespace: inNamespace, name } = metadata;
+      const ref = { kind, namespace: inNamespace, name } as Ref<typeof kind>;
+      const version = write.version ?? before.version;
+      return edit(ref, manifestDiff(before.manifest, text), { ...write, version }, signal) as never;
+    },
+
+    async remove(ref, write, signal) {
+      for (let attempt = 1; ; attempt += 1) {
+        const object = write.version === undefined ? undefined : await readAt(ref, write.version, signal);
+        try {
+          await deleteObject(client, pathOf(ref.kind, ref.namespace, ref.name), {
+            dryRun: write.dryRun,
+            signal,
+            ...(object !== undefined && { resourceVersion: resourceVersionOf(object) }),
+          });
+          return;
+        } catch (error) {
+          signal.throwIfAborted();
+          if (!hasChanged(error) || attempt === maxAttempts)
+            throw apiFailure(error, { verb: 'delete', ...ref }, client);
+        }
+      }
+    },
+
+    sealingRecipient: (signal) => clusterRecipient(client, options.homeNamespace, signal),
+  };
+}
+
+/** Whether it was refused because the object is no longer the version that was read. */
+function hasChanged(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error.status !== 409) return false;
+  return error.reason === 'Conflict' && !error.causes.some(({ reason }) => reason === 'FieldManagerConflict');
+}
+
+function declared<K extends Kind>(kind: K, object: unknown): Declared<K> {
+  const read = declaredObject(kind, object);
+  if (read !== undefined) return read;
+  throw new DeclarationError(
+    'Invalid',
+    `The cluster has a ${kind} that this version cannot read; is it of a newer version?`,
+  );
+}
+
+function resourceVersionOf(object: unknown): string | undefined {
+  return (object as { metadata?: { resourceVersion?: string } } | undefined)?.metadata?.resourceVersion;
+}
