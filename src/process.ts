@@ -3,10 +3,9 @@ import process from 'node:process';
 import type { Registry } from 'prom-client';
 import { type Address, ConfigError, type ServingConfig, type TrafficConfig } from './config.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
-import { createAttemptMetrics } from './observe/attempt-metrics.ts';
-import { createConversionMetrics } from './observe/conversion-metrics.ts';
 import { createLog, type Log } from './observe/log.ts';
-import { createRegistry, createRequestMetrics } from './observe/metrics.ts';
+import { createRegistry } from './observe/metrics.ts';
+import { createTrafficMetrics } from './observe/traffic-metrics.ts';
 import { productVersion } from './observe/version.ts';
 import type { Store } from './store/store.ts';
 import type { TrafficTls } from './traffic-tls.ts';
@@ -40,25 +39,15 @@ export function createTraffic(
   tls?: TrafficTls,
 ): Gateway {
   const { maxBodyBytes, maxBufferedBytes, maxAttempts } = config.traffic.limits;
-  const metrics = createRequestMetrics(registry);
-  const attempts = createAttemptMetrics(registry);
-  const gateway = createGateway({
+  return createGateway({
     store,
     pools,
     log,
     homeNamespace: config.homeNamespace,
     tls: tls?.pair,
     limits: { bodyBytes: maxBodyBytes, bufferedBytes: maxBufferedBytes, attempts: maxAttempts },
-    onRequestDone: metrics.record,
-    attempts,
-    onNodeGone(node) {
-      metrics.forget(node);
-      attempts.forget(node);
-    },
-    conversions: createConversionMetrics(registry),
+    metrics: createTrafficMetrics(registry),
   });
-  metrics.observe({ inFlight: gateway.inFlight, openCircuits: gateway.openCircuits });
-  return gateway;
 }
 
 /** Aborts at the first SIGTERM or SIGINT; a second one ends the process at once. */

@@ -7,13 +7,15 @@ import { UpstreamFault } from './upstream-fault.ts';
 import type { UrlCitation } from './url-citations.ts';
 
 const decoder = new TextDecoder('utf-8');
+const openBrace = 0x7b;
 
 /**
  * Reads the whole body of a chat answer: JSON, or the event stream that some nodes send to `stream: false`. The first
  * character tells, whatever the content type says. Throws an UpstreamFault where there is no sound answer in it.
  */
 export function readChatBody(bytes: Uint8Array): ChatAnswer {
-  const head = decoder.decode(bytes.subarray(0, 1024)).trimStart();
+  // Nearly every answer begins so; nothing need be decoded to see it.
+  const head = bytes[0] === openBrace ? '{' : decoder.decode(bytes.subarray(0, 1024)).trimStart();
   if (head.startsWith('{') || head.startsWith('[') || head === '') {
     const body = parseJson(decoder.decode(bytes));
     if (body === undefined)

@@ -31,6 +31,11 @@ export class ChatStream {
   #usage: ChatUsage = noUsage;
   #serviceTier: string | undefined;
 
+  /** What the node told of tokens so far. */
+  get usage(): ChatUsage {
+    return this.#usage;
+  }
+
   /** What these bytes mean. After `end` or `fault` always nothing. */
   push(bytes: Uint8Array): ChatEvent[] {
     return this.#guarded((events) => {

@@ -46,6 +46,10 @@ class CompletionsStream implements ConvertedStream<CompletionsOpened> {
     this.opened = opened;
   }
 
+  get usage(): ChatUsage {
+    return this.#chat.usage;
+  }
+
   get lost(): readonly string[] {
     return [...this.#lost];
   }

@@ -1,4 +1,5 @@
 import type { ChatRequest } from './chat-request.ts';
+import type { ChatUsage } from './chat-usage.ts';
 import type { Dialect } from './dialect.ts';
 import type { NewId } from './ids.ts';
 import type { UpstreamFault } from './upstream-fault.ts';
@@ -61,6 +62,8 @@ export interface ConvertedStream<Opened> {
   readonly fault: UpstreamFault | undefined;
   /** Whether the last event has been given out. */
   readonly done: boolean;
+  /** What the node told of tokens so far. */
+  readonly usage: ChatUsage;
   /** What the caller has seen of the opening; undefined while nothing was given out. */
   readonly opened: Opened | undefined;
   /** What the node said and the caller's format cannot. Complete when the stream is done. */

@@ -1,6 +1,6 @@
 import type { ChatEvent, StreamEnd } from './chat-event.ts';
 import { ChatStream } from './chat-stream.ts';
-import { noUsage } from './chat-usage.ts';
+import { type ChatUsage, noUsage } from './chat-usage.ts';
 import type { ConvertedStream } from './conversion.ts';
 import { MessagesBlocks } from './messages-blocks.ts';
 import { messagesError } from './messages-errors.ts';
@@ -41,6 +41,10 @@ class MessagesStream implements ConvertedStream<MessagesOpened> {
     this.#blocks = new MessagesBlocks(state.names, new ToolIds(state.newId, 'toolu_'));
     this.opened = opened;
     this.#id = opened?.id ?? state.newId('msg_');
+  }
+
+  get usage(): ChatUsage {
+    return this.#chat.usage;
   }
 
   get lost(): readonly string[] {

@@ -1,5 +1,6 @@
 import type { ChatEvent, StreamEnd } from './chat-event.ts';
 import { ChatStream } from './chat-stream.ts';
+import type { ChatUsage } from './chat-usage.ts';
 import type { ConvertedStream } from './conversion.ts';
 import { responsesStreamError } from './responses-errors.ts';
 import {
@@ -56,6 +57,10 @@ class ResponsesStream implements ConvertedStream<ResponsesOpened> {
 
   get opened(): ResponsesOpened | undefined {
     return this.#identity === undefined ? undefined : { ...this.#identity, events: this.#events };
+  }
+
+  get usage(): ChatUsage {
+    return this.#chat.usage;
   }
 
   get lost(): readonly string[] {

@@ -2,27 +2,29 @@ import { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { UpstreamError, UpstreamErrorCode } from '../upstream/error.ts';
 import type { Failure } from './failure.ts';
 
-/** How an attempt on a node ended, for metrics and logs. A closed set. */
-export type AttemptOutcome =
-  | 'ok'
+/** How attempts on nodes end that fail, for metrics and logs. */
+export const failedOutcomes = [
   /** Other 4xx: the request was wrong. */
-  | 'client_error'
-  | 'rate_limited'
-  | 'server_error'
+  'client_error',
+  'rate_limited',
+  'server_error',
   /** 401 or 403: it is the gateway's credential that the node refused. */
-  | 'credential_refused'
-  | 'redirect'
-  | 'connect_error'
+  'credential_refused',
+  'redirect',
+  'connect_error',
   /** No connection, no first byte, or silence. */
-  | 'timeout'
+  'timeout',
   /** Longer than the total timeout. */
-  | 'too_long'
-  | 'reset'
+  'too_long',
+  'reset',
   /** An answer that is none, or that ended early. */
-  | 'bad_answer'
-  | 'cancelled'
+  'bad_answer',
   /** The gateway could not ask. */
-  | 'not_sent';
+  'not_sent',
+] as const;
+
+/** How an attempt on a node ended. A closed set. */
+export type AttemptOutcome = (typeof failedOutcomes)[number] | 'ok' | 'cancelled';
 
 /** The outcome of an attempt that failed before its answer began. */
 export function outcomeOf(failure: Failure): AttemptOutcome {

@@ -1,5 +1,6 @@
 import type { AttemptMetrics } from '../observe/attempt-metrics.ts';
 import type { Log } from '../observe/log.ts';
+import type { RequestMetrics } from '../observe/request-metrics.ts';
 import type { Candidate } from '../store/store.ts';
 import { type AttemptOutcome, outcomeOf, outcomeOfStatus } from './attempt-outcome.ts';
 import type { Circuits } from './circuits.ts';
@@ -20,6 +21,8 @@ export interface AttemptReports {
   abandoned(candidate: Candidate): void;
   /** The attempt failed before its answer began. Answers what the log says of it. */
   failed(candidate: Candidate, failure: Failure): string;
+  /** After this failure another node is tried. */
+  failedOver(failure: Failure): void;
 }
 
 /** An error that a node tells in the middle of its answer may be about the request; a long answer is no failure either. */
@@ -28,36 +31,38 @@ const saysNothing: ReadonlySet<AttemptOutcome> = new Set(['server_error', 'too_l
 /** `now` is in milliseconds since 1970. */
 export function createAttemptReports(options: {
   readonly circuits: Circuits;
-  readonly counters: AttemptMetrics | undefined;
+  readonly counters: AttemptMetrics;
+  readonly requests: RequestMetrics;
   readonly log: Log;
   readonly now: () => number;
 }): AttemptReports {
-  const { circuits, counters, log, now } = options;
+  const { circuits, counters, requests, log, now } = options;
   return {
     began: ({ node, model }) => circuits.began(node.id, model),
     ended({ node, model }, status) {
       circuits.answered(node.id, model, status);
-      counters?.attempted(node.id, outcomeOfStatus(status));
+      counters.attempted(node.id, outcomeOfStatus(status));
     },
     broke({ node, model }, outcome, requestId) {
       if (saysNothing.has(outcome)) circuits.abandoned(node.id, model);
       else circuits.broke(node.id, model);
-      counters?.attempted(node.id, outcome);
+      counters.attempted(node.id, outcome);
       log.info({ requestId, node: node.id, model, outcome }, 'An answer broke off after it had begun');
     },
     left({ node, model }) {
       circuits.answered(node.id, model, 200);
-      counters?.attempted(node.id, 'cancelled');
+      counters.attempted(node.id, 'cancelled');
     },
     abandoned({ node, model }) {
       circuits.abandoned(node.id, model);
-      counters?.attempted(node.id, 'cancelled');
+      counters.attempted(node.id, 'cancelled');
     },
     failed({ node, model }, failure) {
       reportFailure(circuits, node.id, model, failure, now());
       const outcome = outcomeOf(failure);
-      counters?.attempted(node.id, outcome);
+      counters.attempted(node.id, outcome);
       return 'status' in failure ? `${node.id}: ${outcome} (${failure.status})` : `${node.id}: ${outcome}`;
     },
+    failedOver: (failure) => requests.failedOver(outcomeOf(failure)),
   };
 }

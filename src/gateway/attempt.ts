@@ -1,3 +1,4 @@
+import type { TokenUsage } from '../observe/request-record.ts';
 import type { CallerFormat } from '../routing/route.ts';
 import type { Candidate } from '../store/store.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
@@ -19,6 +20,7 @@ import type { Limits } from './limits.ts';
 import { SseEvents } from './sse-events.ts';
 import { streamError } from './stream-errors.ts';
 import { StreamWatch } from './stream-watch.ts';
+import { readTokenUsage } from './token-usage.ts';
 
 /**
  * How an attempt went: it answers the caller and needs nothing more (the reports hear how that ends), it failed, or the
@@ -66,6 +68,11 @@ export class Attempt implements UpstreamHandler, CallerListener {
   /** The announced length of a plain answer, and its body where that came as one piece. */
   #length = -1;
   #whole: Buffer | undefined;
+  /** The last two pieces of a plain answer: its usage is there, or nowhere. */
+  #last: Buffer | undefined;
+  #lastButOne: Buffer | undefined;
+  /** The event that began a messages stream, which tells of the input. */
+  #started: Buffer | undefined;
   #response = { id: 'resp_failed', model: null as string | null, createdAt: 0 };
 
   constructor(pool: Pool, connection: UpstreamConnection, request: UpstreamRequest, options: AttemptOptions) {
@@ -98,6 +105,7 @@ export class Attempt implements UpstreamHandler, CallerListener {
   onData(piece: Buffer) {
     switch (this.#stage) {
       case 'streaming':
+        this.#options.caller.record?.piece();
         return this.#follow(piece);
       case 'plain':
         return this.#passOn(piece);
@@ -118,9 +126,11 @@ export class Attempt implements UpstreamHandler, CallerListener {
     switch (this.#stage) {
       case 'plain':
         if (caller.started === 'nothing') this.#beginPlain();
+        this.#tellTokens(this.#plainUsage());
         this.#finish('ok');
         return caller.end(this.#whole);
       case 'streaming':
+        this.#tellTokens(this.#watch?.usage(this.#started));
         if (this.#watch?.complete === false) return this.#breakStream(endedEarly(), 'bad_answer');
         this.#finish(this.#watch?.failed === true ? 'server_error' : 'ok');
         return caller.end();
@@ -182,6 +192,7 @@ export class Attempt implements UpstreamHandler, CallerListener {
       if (meaning === 'lifecycle') {
         held.announced = true;
         if (format === 'responses') this.#remember(event.data);
+        if (format === 'messages') this.#started ??= Buffer.from(event.data, 'latin1');
       }
     }
     if (held.isFull(limits.heldBytes)) this.#release(held);
@@ -196,6 +207,7 @@ export class Attempt implements UpstreamHandler, CallerListener {
       caller.begin(this.#status, own);
     }
     caller.started = 'answer';
+    caller.record?.contentBegan();
     this.#stage = 'streaming';
     this.#held = undefined;
     this.#watch = new StreamWatch(format);
@@ -210,6 +222,8 @@ export class Attempt implements UpstreamHandler, CallerListener {
   }
 
   #passOn(piece: Buffer) {
+    this.#lastButOne = this.#last;
+    this.#last = piece;
     if (this.#options.caller.started === 'nothing') {
       this.#beginPlain();
       // That is all of it, and its end is told in a moment: ending with it costs less than to write it and then end.
@@ -243,12 +257,29 @@ export class Attempt implements UpstreamHandler, CallerListener {
     settle(answering);
   }
 
+  #plainUsage(): TokenUsage | undefined {
+    const [last, before] = [this.#last, this.#lastButOne];
+    if (last === undefined) return undefined;
+    return (
+      readTokenUsage(last) ??
+      (before === undefined
+        ? undefined
+        : readTokenUsage(Buffer.concat([before.subarray(-longestTail), last])))
+    );
+  }
+
+  #tellTokens(tokens: TokenUsage | undefined): void {
+    const { record } = this.#options.caller;
+    if (record !== undefined) record.tokens = tokens;
+  }
+
   /** The answer has come to its end, good or bad. */
   #finish(outcome: AttemptOutcome) {
     const { reports, candidate, caller } = this.#options;
     this.#stage = 'over';
-    if (outcome === 'ok') reports.ended(candidate, this.#status);
-    else reports.broke(candidate, outcome, caller.requestId);
+    if (outcome === 'ok') return reports.ended(candidate, this.#status);
+    if (caller.record !== undefined) caller.record.broke = outcome;
+    reports.broke(candidate, outcome, caller.requestId);
   }
 
   #write(piece: Buffer) {
@@ -309,6 +340,9 @@ export class Attempt implements UpstreamHandler, CallerListener {
     settle({ kind: 'gone' });
   }
 }
+
+/** Bytes of the last piece but one that may hold the usage. */
+const longestTail = 4 * 1024;
 
 /** What is held back of a stream. */
 class Held {

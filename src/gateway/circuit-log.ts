@@ -1,3 +1,4 @@
+import type { CircuitMetrics } from '../observe/circuit-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { CircuitListener } from './circuits.ts';
 
@@ -6,12 +7,13 @@ const quietMs = 30_000;
 /** Circuits remembered. */
 const mostTold = 10_000;
 
-/** Logs when circuits open and close. `clock` is monotonic, in milliseconds. */
-export function circuitLog(log: Log, clock: () => number): CircuitListener {
+/** Logs and counts when circuits open and close. `clock` is monotonic, in milliseconds. */
+export function circuitLog(log: Log, clock: () => number, counters: CircuitMetrics): CircuitListener {
   const toldAt = new Map<string, number>();
   const open = new Set<string>();
   return {
     opened({ node, model, why, seconds }) {
+      counters.opened(node);
       const id = `${node} ${model ?? ''}`;
       const last = toldAt.get(id);
       if (last !== undefined && clock() - last < quietMs) return;

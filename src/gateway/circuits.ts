@@ -1,3 +1,4 @@
+import type { OpenCircuit } from '../observe/circuit-metrics.ts';
 import type { CircuitState, CircuitStates } from '../routing/route.ts';
 
 /**
@@ -27,9 +28,10 @@ export interface Circuits extends CircuitStates {
   abandoned(nodeId: string, model: string): void;
   /** The node is gone, or reached in another way: nothing of it is kept. */
   forget(nodeId: string): void;
-  /** How many circuits are open now, for the metric. */
-  openCount(): number;
+  /** Every circuit that is not closed now, for the metrics. */
+  notClosed(): Iterable<OpenCircuit>;
 }
+
 /** Hears of circuits that open and close; `model` is undefined for the circuit of a whole node. */
 export interface CircuitListener {
   opened(circuit: {
@@ -166,16 +168,22 @@ export function createCircuits(now: () => number, listener?: CircuitListener): C
     forget(nodeId) {
       nodes.delete(nodeId);
     },
-    openCount() {
-      let open = 0;
-      for (const { connect, models } of nodes.values()) {
-        if (stateOf(connect, now()) !== 'closed') open += 1;
-        for (const circuit of models.values()) if (stateOf(circuit, now()) !== 'closed') open += 1;
+    *notClosed() {
+      const at = now();
+      for (const [node, { connect, models }] of nodes) {
+        const state = stateOf(connect, at);
+        if (state !== 'closed') yield { node, model: undefined, state: shown[state] };
+        for (const [model, circuit] of models) {
+          const ofModel = stateOf(circuit, at);
+          if (ofModel !== 'closed') yield { node, model, state: shown[ofModel] };
+        }
       }
-      return open;
     },
   };
 }
+
+/** As metrics name it. */
+const shown = { open: 'open', probe: 'half_open' } as const;
 
 function stateOf(circuit: Circuit | undefined, now: number): CircuitState {
   if (circuit === undefined || circuit.openUntilMs === Number.POSITIVE_INFINITY) return 'closed';

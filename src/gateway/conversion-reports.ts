@@ -25,7 +25,7 @@ const mostAdvice = 10_000;
 export function createConversionReports(options: {
   readonly log: Log;
   readonly clock: () => number;
-  readonly counters: ConversionMetrics | undefined;
+  readonly counters: ConversionMetrics;
 }): ConversionReports {
   const { log, clock, counters } = options;
   const advisedAt = new Map<string, number>();
@@ -41,7 +41,7 @@ export function createConversionReports(options: {
     const remedy = dialectRemedy(fault);
     if (remedy === undefined) return;
     const node = candidate.node.id;
-    counters?.refusedByNode(node, remedy.field);
+    counters.refusedByNode(node, remedy.field);
     // With the setting in force already the node means something else.
     if (remedy.setting === settingOf(candidate, remedy.field)) return;
     if (!isNews(`${node} ${remedy.setting}`)) return;
@@ -53,12 +53,11 @@ export function createConversionReports(options: {
   };
   return {
     ran(conversion, dropped) {
-      if (counters === undefined) return;
       counters.converted(conversion);
       for (const field of new Set(dropped.map(droppedLabel))) counters.dropped(conversion, field);
     },
     lost(conversion, lost) {
-      for (const what of lost) counters?.lost(conversion, what);
+      for (const what of lost) counters.lost(conversion, what);
     },
     failed(candidate, failure) {
       if (failure.kind !== 'fault' || (failure.status !== 400 && failure.status !== 422)) return;

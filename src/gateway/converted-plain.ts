@@ -8,6 +8,7 @@ import { answerFault, maskFault } from './converted-failure.ts';
 import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
 import type { Failure } from './failure.ts';
 import { callerHeaders } from './headers.ts';
+import { addTokenUsage, chatTokenUsage } from './token-usage.ts';
 
 /**
  * An attempt whose answer is converted as a whole. A request of several choices asks the node for each, a few at one
@@ -77,6 +78,9 @@ export class ConvertedPlain implements CallerListener {
     const text = JSON.stringify(body);
     this.#over = true;
     onLost(lost);
+    if (caller.record !== undefined) {
+      caller.record.tokens = this.#answers.map(({ usage }) => chatTokenUsage(usage)).reduce(addTokenUsage);
+    }
     caller.answerJson(200, text, [...headers, ...callerHeaders(upstream)]);
     reports.ended(candidate, 200);
     settle({ kind: 'answering' });

@@ -10,6 +10,7 @@ import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
 import { ErrorBody } from './error-body.ts';
 import type { Failure } from './failure.ts';
 import { callerHeaders } from './headers.ts';
+import { addTokenUsage, chatTokenUsage } from './token-usage.ts';
 
 /** What may follow the end of an answer before its connection is given up. */
 const mostAfterEnd = 64 * 1024;
@@ -155,6 +156,7 @@ export class ConvertedStreaming implements CallerListener {
   #nextChoice(): void {
     const { converted, onLost } = this.#options;
     onLost(this.#stream.lost);
+    this.#tellTokens();
     this.#control?.resume();
     this.#choice += 1;
     this.#headers = undefined;
@@ -164,13 +166,15 @@ export class ConvertedStreaming implements CallerListener {
   }
 
   #give(events: readonly string[]) {
-    this.#answer();
+    if (this.#answering) this.#options.caller.record?.piece();
+    else this.#answer();
     this.#write(events.join(''));
   }
 
   #finish(events: readonly string[]): void {
     const { caller, onLost, candidate, reports } = this.#options;
     this.#answer();
+    this.#tellTokens();
     this.#stage = 'over';
     reports.ended(candidate, 200);
     onLost(this.#stream.lost);
@@ -188,6 +192,7 @@ export class ConvertedStreaming implements CallerListener {
       ...(this.#headers === undefined ? [] : callerHeaders(this.#headers)),
     ]);
     this.#options.caller.started = 'answer';
+    this.#options.caller.record?.contentBegan();
     const { candidate, reports, settle } = this.#options;
     reports.began(candidate);
     settle({ kind: 'answering' });
@@ -199,6 +204,13 @@ export class ConvertedStreaming implements CallerListener {
     if (caller.started !== 'nothing') return;
     const named = headers.length > 0 ? headers : conversion.headers;
     caller.begin(200, [...named, ...eventStreamHeaders, 'content-type', 'text/event-stream; charset=utf-8']);
+  }
+
+  /** The choices of one request add up. */
+  #tellTokens(): void {
+    const { record } = this.#options.caller;
+    if (record !== undefined)
+      record.tokens = addTokenUsage(record.tokens, chatTokenUsage(this.#stream.usage));
   }
 
   #write(text: string): void {
@@ -225,7 +237,10 @@ export class ConvertedStreaming implements CallerListener {
     }
     if (failure.kind !== 'fault') return;
     const { candidate, caller, reports } = this.#options;
-    reports.broke(candidate, outcomeOf(failure), caller.requestId);
+    const outcome = outcomeOf(failure);
+    if (caller.record !== undefined) caller.record.broke = outcome;
+    this.#tellTokens();
+    reports.broke(candidate, outcome, caller.requestId);
     void this.#break(failure.fault);
   }
 

@@ -106,6 +106,20 @@ const catalogue = {
 
 export type ErrorCode = keyof typeof catalogue;
 
+/** The name of every error. */
+export const errorCodes = Object.keys(catalogue) as readonly ErrorCode[];
+
+/** Those that say that the caller's key was refused. */
+export const keyRefusals: ReadonlySet<ErrorCode> = new Set([
+  'key_missing',
+  'key_mistyped',
+  'key_unknown',
+  'key_disabled',
+  'key_expired',
+  'key_wrong_kind',
+  'model_not_allowed',
+]);
+
 /** An error of the catalogue on its way to the caller. `message` is shown as it is: never a credential or an address. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;

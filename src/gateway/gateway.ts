@@ -3,12 +3,12 @@ import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server as TlsServer } from 'node:tls';
 import Fastify, { type FastifyInstance } from 'fastify';
-import type { AttemptMetrics } from '../observe/attempt-metrics.ts';
-import type { ConversionMetrics } from '../observe/conversion-metrics.ts';
 import type { Log } from '../observe/log.ts';
+import { createTrafficMetrics, type TrafficMetrics } from '../observe/traffic-metrics.ts';
 import { createRouter } from '../routing/route.ts';
 import type { Store } from '../store/store.ts';
 import type { Pools } from '../upstream/pools.ts';
+import { failedOutcomes } from './attempt-outcome.ts';
 import { createAttemptReports } from './attempt-reports.ts';
 import { BodyDeadlines } from './body-deadlines.ts';
 import { BufferBudget } from './buffer-budget.ts';
@@ -17,11 +17,12 @@ import { createCircuits } from './circuits.ts';
 import { clientErrorAnswers } from './client-error.ts';
 import { isConnectionChange } from './connection-change.ts';
 import { createConversionReports } from './conversion-reports.ts';
+import { errorCodes, keyRefusals } from './errors.ts';
 import type { GatewayContext } from './handle.ts';
 import { createKeysApi } from './keys-api.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { RequestDone } from './progress.ts';
-import { declareRoutes, shortcutModelCalls } from './routes.ts';
+import { declareRoutes, routeNames, shortcutModelCalls } from './routes.ts';
 import { secureOptions, type TlsPair, tlsServerOptions } from './tls-pair.ts';
 import { refuseUnrouted, unrouted } from './unrouted.ts';
 
@@ -54,12 +55,8 @@ export interface GatewayOptions {
   /** Speak TLS with this certificate; else plain HTTP. */
   readonly tls?: TlsPair | undefined;
   readonly onRequestDone?: (done: RequestDone) => void;
-  /** Counts attempts on nodes. */
-  readonly attempts?: AttemptMetrics;
-  /** Told that a node is gone, `namespace/name`. */
-  readonly onNodeGone?: (node: string) => void;
-  /** Counts conversions. */
-  readonly conversions?: ConversionMetrics;
+  /** Counts everything. */
+  readonly metrics?: TrafficMetrics;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
   /** In [0, 1). */
@@ -76,7 +73,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { store, pools, log, homeNamespace, now = Date.now, random = Math.random } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const clock = () => performance.now();
-  const circuits = createCircuits(clock, circuitLog(log, clock));
+  const metrics = options.metrics ?? createTrafficMetrics();
+  const { requests, attempts } = metrics;
+  const circuits = createCircuits(clock, circuitLog(log, clock, metrics.circuits));
   let draining = false;
   let inFlight = 0;
   let onIdle: (() => void) | undefined;
@@ -89,8 +88,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     pools,
     circuits,
     limits,
-    reports: createAttemptReports({ circuits, counters: options.attempts, log, now }),
-    conversions: createConversionReports({ log, clock, counters: options.conversions }),
+    requests,
+    reports: createAttemptReports({ circuits, counters: attempts, requests, log, now }),
+    conversions: createConversionReports({ log, clock, counters: metrics.conversions }),
     now,
     clock,
     router: createRouter({ view: store, circuits, homeNamespace, random, now }),
@@ -105,6 +105,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     draining: () => draining,
   };
+  requests.declare({ routes: routeNames, errors: errorCodes, keyRefusals, failoverReasons: failedOutcomes });
+  requests.observe({ inFlight: () => inFlight });
+  metrics.circuits.observe(circuits.notClosed);
   const app = createServer(limits, context, options.tls);
   declareRoutes(app, context, createKeysApi({ store, now, randomBytes }));
   shortcutModelCalls(app.server, context);
@@ -116,7 +119,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (isGone || isConnectionChange(change)) circuits.forget(id);
     if (!isGone) return;
     pools.release(id);
-    options.onNodeGone?.(id);
+    for (const counters of [requests, attempts, metrics.circuits]) counters.forget(id);
   });
 
   const untilIdle = (): Promise<void> =>
@@ -164,7 +167,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (server instanceof TlsServer) server.setSecureContext(secureOptions(pair));
     },
     destroy,
-    openCircuits: () => circuits.openCount(),
+    openCircuits: () => [...circuits.notClosed()].length,
     inFlight: () => inFlight,
   };
 }

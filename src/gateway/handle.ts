@@ -79,7 +79,8 @@ export async function answerModelCall(
       restricted: key.models !== undefined,
       maxDepth: limits.jsonDepth,
     });
-    if (view.served(inspection.model) !== undefined) progress.model = inspection.model;
+    progress.bytesIn = body.bytes.length;
+    progress.asked = inspection.model;
     if (inspection.stream) caller.watchSilence(limits.keepAliveMs);
     const headers = upstreamHeaders(caller.request.headers, format);
     call = { format, key, inspection, headers, body, conversion: undefined };

@@ -20,6 +20,17 @@ const modelCalls: readonly (readonly [path: string, format: CallerFormat])[] = [
   ['/v1/messages/count_tokens', 'count_tokens'],
 ];
 
+/** What requests are counted under: every declared path, and what stands for all others. */
+export const routeNames: readonly string[] = [
+  ...modelCalls.map(([path]) => path),
+  '/v1/models',
+  '/v1/models/*',
+  '/v1/keys',
+  '/v1/keys/:id',
+  '/',
+  'unknown',
+];
+
 /** Methods that a path knows, for the 405 of the others. */
 const methodsOf: readonly (readonly [path: RegExp, methods: string])[] = [
   [

@@ -1,6 +1,8 @@
+import type { TokenUsage } from '../observe/request-record.ts';
 import type { CallerFormat } from '../routing/route.ts';
 import { SseLines } from './sse-lines.ts';
 import type { ResponseSoFar } from './stream-errors.ts';
+import { readTokenUsage } from './token-usage.ts';
 
 /** Pieces remembered at the end of a stream. A finish reason is followed by at most a usage event and `[DONE]`. */
 const rememberedPieces = 4;
@@ -32,7 +34,6 @@ export class StreamWatch {
 
   take(piece: Buffer): void {
     this.#lines.take(piece);
-    if (this.#format === 'messages') return;
     if (this.#lastPieces.length === rememberedPieces) this.#lastPieces.shift();
     // A copy of what is kept from a large piece: the reference would keep the whole of it.
     this.#lastPieces.push(
@@ -50,6 +51,11 @@ export class StreamWatch {
   get sequence(): ResponseSoFar['sequence'] {
     const numbers = [...this.#tail().matchAll(/"sequence_number"\s*:\s*(\d+)/g)];
     return Number(numbers.at(-1)?.[1] ?? -1);
+  }
+
+  /** What the end of the stream tells of tokens; `start` is the event that began a messages stream. */
+  usage(start: Buffer | undefined): TokenUsage | undefined {
+    return readTokenUsage(Buffer.concat(this.#lastPieces), start);
   }
 
   #tail(): string {

@@ -52,9 +52,12 @@ export interface ModelRequest {
 /** Who was tried: the last node, its name for the model, how many attempts there were, and how the failed ones failed. */
 export interface Tries {
   node: string | undefined;
-  served: string | undefined;
+  model: string | undefined;
   failed: readonly string[] | undefined;
   attempts: number;
+  /** The conversion that the last attempt ran, and the fields that it could not carry. */
+  conversion: string | undefined;
+  dropped: readonly string[] | undefined;
 }
 
 /** Nodes for which a request may be converted in vain; after these only nodes that need no conversion are tried. */
@@ -112,6 +115,7 @@ export async function tryNodes(
       if (refusal !== undefined || estimated) circuits.abandoned(node.id, model);
       if (estimated) {
         context.conversions.ran(conversion.name, conversion.current.dropped);
+        tries.conversion = conversion.name;
         answerEstimate(caller, conversion);
         return undefined;
       }
@@ -123,12 +127,15 @@ export async function tryNodes(
         continue;
       }
     }
+    if (failure !== undefined) reports.failedOver(failure);
     tries.node = node.id;
-    tries.served = model;
+    tries.model = model;
     tries.attempts += 1;
     const outcome = native
       ? await attempt(context, caller, request, candidate, tries.attempts)
       : await convertedAttempt(context, caller, request, candidate, tries.attempts);
+    tries.conversion = native ? undefined : request.conversion?.name;
+    tries.dropped = native ? undefined : request.conversion?.current.dropped;
     if (outcome.kind === 'gone') {
       reports.abandoned(candidate);
       return 'gone';

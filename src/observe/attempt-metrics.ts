@@ -1,4 +1,5 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { registerCollected, type Sample } from './collected-metric.ts';
 
 /** Counts attempts on nodes. `node` is one of a manifest, `outcome` one of a closed set. */
 export interface AttemptMetrics {
@@ -9,20 +10,21 @@ export interface AttemptMetrics {
 
 /** Registers `modelgateway_upstream_attempts_total`. */
 export function createAttemptMetrics(registry: Registry): AttemptMetrics {
-  // Counted here and handed over at the scrape: prom-client makes a text of the labels at each count.
   const nodes = new Map<string, Map<string, number>>();
-  new Counter({
-    name: 'modelgateway_upstream_attempts_total',
-    help: 'Attempts on nodes that ended, by node and how.',
-    labelNames: ['node', 'outcome'],
-    registers: [registry],
-    collect() {
-      this.reset();
+  registerCollected(
+    registry,
+    {
+      name: 'modelgateway_upstream_attempts_total',
+      help: 'Attempts on nodes that ended, by node and how.',
+      type: 'counter',
+      labelNames: ['node', 'outcome'],
+    },
+    function* (): Iterable<Sample> {
       for (const [node, outcomes] of nodes) {
-        for (const [outcome, count] of outcomes) this.inc({ node, outcome }, count);
+        for (const [outcome, value] of outcomes) yield { labels: { node, outcome }, value };
       }
     },
-  });
+  );
   return {
     attempted(node, outcome) {
       let outcomes = nodes.get(node);

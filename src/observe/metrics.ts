@@ -1,6 +1,4 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { RequestCounts } from './request-counts.ts';
-import { createRequestDurations } from './request-durations.ts';
 
 /** A registry with Node's own metrics and `modelgateway_build_info`. */
 export function createRegistry(version: string, role: string): Registry {
@@ -13,73 +11,6 @@ export function createRegistry(version: string, role: string): Registry {
     registers: [registry],
   }).set({ version, role }, 1);
   return registry;
-}
-
-/** What the gateway says about each request that ended. `model` and `node` are names from manifests, never from callers. */
-export interface RequestRecord {
-  readonly route: string;
-  /** The HTTP status; 499 when the caller left. */
-  readonly status: number;
-  readonly model: string | undefined;
-  readonly node: string | undefined;
-  readonly attempts: number;
-  readonly durationMs: number;
-}
-
-export interface RequestMetrics {
-  readonly record: (request: RequestRecord) => void;
-  /** The node is gone: its series end. */
-  readonly forget: (node: string) => void;
-  /** Hands over what is read at each scrape. */
-  readonly observe: (gauges: { inFlight: () => number; openCircuits: () => number }) => void;
-}
-
-/** The gateway's own metrics. Labels are bounded: where there are too many models they count as `other`. */
-export function createRequestMetrics(registry: Registry): RequestMetrics {
-  const registers = [registry];
-  const counts = new RequestCounts();
-  // Whichever of the two is scraped first brings both up to date.
-  const takeCounts = (): void => {
-    total.reset();
-    counts.read((labels, requests) => total.inc({ ...labels }, requests));
-    counts.takeAttempts((route, tried) => attempts.inc({ route }, tried));
-  };
-  const total = new Counter({
-    name: 'modelgateway_requests_total',
-    help: 'Requests answered, by route, model, node and HTTP status (499: the caller left).',
-    labelNames: ['route', 'model', 'node', 'code'],
-    registers,
-    collect: takeCounts,
-  });
-  const attempts = new Counter({
-    name: 'modelgateway_attempts_total',
-    help: 'Attempts on nodes, first ones and retries.',
-    labelNames: ['route'],
-    registers,
-    collect: takeCounts,
-  });
-  const durations = createRequestDurations(registry);
-  const gauge = (name: string, help: string, read: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  };
-  return {
-    record({ route, status, model = 'other', node = 'none', attempts: tried, durationMs }) {
-      counts.add(route, model, node, status, tried);
-      durations.observe(route, durationMs / 1000);
-    },
-    forget: (node) => counts.forget(node),
-    observe({ inFlight, openCircuits }) {
-      gauge('modelgateway_requests_in_flight', 'Requests that are being answered now.', inFlight);
-      gauge('modelgateway_circuits_open', 'Circuits that are open or half-open now.', openCircuits);
-    },
-  };
 }
 
 /** `rest_client_requests_total`, under client-go's name: calls to the API server. */

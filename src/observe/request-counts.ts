@@ -1,3 +1,5 @@
+import type { RequestRecord, TokenUsage } from './request-record.ts';
+
 /** What a count is of. */
 export interface RequestLabels {
   readonly route: string;
@@ -6,11 +8,31 @@ export interface RequestLabels {
   readonly code: number;
 }
 
-/** Requests with these labels, and attempts since they were last asked for. */
+/** Tokens of one model on one node. */
+export interface ModelTotals {
+  readonly node: string;
+  readonly model: string;
+  input: number;
+  output: number;
+  cached: number;
+  reasoning: number;
+}
+
+/** How long one node's requests took, in seconds. */
+export interface NodeTotals {
+  readonly node: string;
+  requests: number;
+  seconds: number;
+  streams: number;
+  firstContentSeconds: number;
+}
+
+/** Requests with these labels. */
 interface Count {
   readonly labels: RequestLabels;
+  readonly ofModel: ModelTotals;
+  readonly ofNode: NodeTotals;
   requests: number;
-  attempts: number;
 }
 
 type Tree<Leaf> = Map<string, Leaf>;
@@ -19,45 +41,51 @@ type Tree<Leaf> = Map<string, Leaf>;
 const mostSets = 2_000;
 
 /**
- * Counts requests between two scrapes. prom-client joins the labels into a new text for each request to find its
+ * Counts requests. prom-client joins the labels into a new text for each request to find its
  * counter, which costs as much as authenticating the caller; here each label is a look-up of a text that stands.
  */
 export class RequestCounts {
   readonly #routes: Tree<Tree<Tree<Map<number, Count>>>> = new Map();
+  readonly #models: Tree<Tree<ModelTotals>> = new Map();
+  readonly #nodes: Tree<NodeTotals> = new Map();
   #counts: Count[] = [];
-  /** Of nodes that are gone; their attempts count all the same. */
-  readonly #gone: Count[] = [];
 
-  add(route: string, model: string, node: string, code: number, attempts: number): void {
+  add(record: RequestRecord): void {
+    const { route, model = 'other', node = 'none', status, tokens, firstContentMs } = record;
     const count =
-      this.#routes.get(route)?.get(model)?.get(node)?.get(code) ?? this.#make(route, model, node, code);
+      this.#routes.get(route)?.get(model)?.get(node)?.get(status) ?? this.#make(route, model, node, status);
     count.requests += 1;
-    count.attempts += attempts;
+    const { ofNode } = count;
+    ofNode.requests += 1;
+    ofNode.seconds += record.durationMs / 1000;
+    if (firstContentMs !== undefined) {
+      ofNode.streams += 1;
+      ofNode.firstContentSeconds += firstContentMs / 1000;
+    }
+    if (tokens !== undefined) addTokens(count.ofModel, tokens);
   }
 
   /** Hands over how many there were until now. */
-  read(each: (labels: RequestLabels, requests: number) => void): void {
-    for (const { labels, requests } of this.#counts) each(labels, requests);
+  *read(): Iterable<readonly [RequestLabels, number]> {
+    for (const { labels, requests } of this.#counts) yield [labels, requests];
   }
 
-  /** Hands over how many attempts there were since the last call. */
-  takeAttempts(each: (route: string, attempts: number) => void): void {
-    for (const count of [...this.#gone.splice(0), ...this.#counts]) {
-      if (count.attempts > 0) each(count.labels.route, count.attempts);
-      count.attempts = 0;
-    }
+  *models(): Iterable<ModelTotals> {
+    for (const models of this.#models.values()) yield* models.values();
+  }
+
+  nodes(): Iterable<NodeTotals> {
+    return this.#nodes.values();
   }
 
   /** Ends the series of a node. */
   forget(node: string): void {
+    this.#nodes.delete(node);
+    this.#models.delete(node);
     for (const models of this.#routes.values()) {
       for (const [model, nodes] of models) if (nodes.delete(node) && nodes.size === 0) models.delete(model);
     }
-    const { true: gone = [], false: kept = [] } = Object.groupBy(this.#counts, ({ labels }) =>
-      labels.node === node ? 'true' : 'false',
-    );
-    this.#counts = kept;
-    this.#gone.push(...gone);
+    this.#counts = this.#counts.filter(({ labels }) => labels.node !== node);
   }
 
   #make(route: string, wantedModel: string, wantedNode: string, code: number): Count {
@@ -66,11 +94,40 @@ export class RequestCounts {
     const codes = under(under(under(this.#routes, route), model), node);
     const known = codes.get(code);
     if (known !== undefined) return known;
-    const made = { labels: { route, model, node, code }, requests: 0, attempts: 0 };
+    const made = {
+      labels: { route, model, node, code },
+      ofModel: this.#modelTotals(node, model),
+      ofNode: this.#nodeTotals(node),
+      requests: 0,
+    };
     codes.set(code, made);
     this.#counts.push(made);
     return made;
   }
+
+  #modelTotals(node: string, model: string): ModelTotals {
+    const models = under(this.#models, node);
+    const known = models.get(model);
+    if (known !== undefined) return known;
+    const made = { node, model, input: 0, output: 0, cached: 0, reasoning: 0 };
+    models.set(model, made);
+    return made;
+  }
+
+  #nodeTotals(node: string): NodeTotals {
+    const known = this.#nodes.get(node);
+    if (known !== undefined) return known;
+    const made = { node, requests: 0, seconds: 0, streams: 0, firstContentSeconds: 0 };
+    this.#nodes.set(node, made);
+    return made;
+  }
+}
+
+function addTokens(totals: ModelTotals, { input, output, cached, reasoning }: TokenUsage): void {
+  totals.input += input;
+  totals.output += output;
+  totals.cached += cached;
+  totals.reasoning += reasoning;
 }
 
 function under<Key, Value>(tree: Map<string, Map<Key, Value>>, name: string): Map<Key, Value> {

@@ -1,7 +1,9 @@
+import type { Registry } from 'prom-client';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts';
 import type { Limits } from '../../src/gateway/limits.ts';
 import type { RequestDone } from '../../src/gateway/progress.ts';
 import { createLog, type LogLevel } from '../../src/observe/log.ts';
+import { createTrafficMetrics } from '../../src/observe/traffic-metrics.ts';
 import type { ApiKey } from '../../src/resources/api-key.ts';
 import { generateKeyText, hashKeyText } from '../../src/resources/key-text.ts';
 import { parseStored } from '../../src/resources/parse.ts';
@@ -51,7 +53,13 @@ export interface NodeOptions {
 const apiVersion = 'modelgateway.dev/v1alpha1';
 
 export async function startGateway(
-  options: { limits?: Partial<Limits>; logLevel?: LogLevel; random?: () => number } = {},
+  options: {
+    limits?: Partial<Limits>;
+    logLevel?: LogLevel;
+    random?: () => number;
+    /** Where the metrics are registered. */
+    registry?: Registry;
+  } = {},
 ): Promise<GatewayUnderTest> {
   const logged: string[] = [];
   const log = createLog({
@@ -68,15 +76,22 @@ export async function startGateway(
   const done: RequestDone[] = [];
   const attempted: string[] = [];
   const pools = new Pools({ rules: { allowLoopback: true } });
+  const metrics = createTrafficMetrics(options.registry);
   const gateway = createGateway({
     store: storeOf(content),
     pools,
     log,
     homeNamespace: 'default',
     onRequestDone: (record) => done.push(record),
-    attempts: {
-      attempted: (node, outcome) => void attempted.push(`${node} ${outcome}`),
-      forget() {},
+    metrics: {
+      ...metrics,
+      attempts: {
+        attempted(node, outcome) {
+          attempted.push(`${node} ${outcome}`);
+          metrics.attempts.attempted(node, outcome);
+        },
+        forget: metrics.attempts.forget,
+      },
     },
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.random === undefined ? {} : { random: options.random }),

@@ -81,7 +81,7 @@ test('what callers send does not become a label', async () => {
   expect(text).not.toContain('evil');
   const lines = text.split('\n').filter((line) => line.startsWith('modelgateway_requests_total'));
   expect(lines.length).toBeLessThan(15);
-  const labels = 'route="/v1/chat/completions",model="m",node="default/n",code="200"';
+  const labels = 'route="/v1/chat/completions",format="chat",model="m",node="default/n",code="200"';
   expect(lines).toContain(`modelgateway_requests_total{${labels}} 1`);
   expect(lines.find((line) => line.includes('model="other"') && line.includes('code="404"'))).toBeDefined();
   // Every line is one that a scraper can read.

@@ -1,0 +1,72 @@
+import type { Registry } from 'prom-client';
+import { registerCollected, type Sample } from './collected-metric.ts';
+
+/** A circuit that is not closed. */
+export interface OpenCircuit {
+  readonly node: string;
+  /** Undefined for the circuit of a whole node. */
+  readonly model: string | undefined;
+  readonly state: 'open' | 'half_open';
+}
+
+export interface CircuitMetrics {
+  /** A circuit has opened. */
+  opened(node: string): void;
+  /** The node is gone: its series end. */
+  forget(node: string): void;
+  /** Hands over what is read at each scrape. */
+  observe(read: () => Iterable<OpenCircuit>): void;
+}
+
+/** Circuits shown at each scrape; `modelgateway_circuits_open` counts those beyond too. */
+const mostShown = 2_000;
+
+/** Registers the `modelgateway_circuit*` metrics. */
+export function createCircuitMetrics(registry: Registry): CircuitMetrics {
+  const openings = new Map<string, number>();
+  let circuits: () => Iterable<OpenCircuit> = () => [];
+  registerCollected(
+    registry,
+    {
+      name: 'modelgateway_circuits_open',
+      help: 'Circuits of this gateway that are open or half-open now.',
+      type: 'gauge',
+    },
+    () => [{ labels: {}, value: [...circuits()].length }],
+  );
+  registerCollected(
+    registry,
+    {
+      name: 'modelgateway_circuit_state',
+      help: 'Always 1: a circuit of this gateway that is not closed. No model: that of a whole node.',
+      type: 'gauge',
+      labelNames: ['node', 'model', 'state'],
+    },
+    function* (): Iterable<Sample> {
+      let shown = 0;
+      for (const { node, model = '', state } of circuits()) {
+        if (++shown > mostShown) return;
+        yield { labels: { node, model, state }, value: 1 };
+      }
+    },
+  );
+  registerCollected(
+    registry,
+    {
+      name: 'modelgateway_circuit_openings_total',
+      help: 'How often circuits of a node or its models have opened.',
+      type: 'counter',
+      labelNames: ['node'],
+    },
+    function* (): Iterable<Sample> {
+      for (const [node, value] of openings) yield { labels: { node }, value };
+    },
+  );
+  return {
+    opened: (node) => void openings.set(node, (openings.get(node) ?? 0) + 1),
+    forget: (node) => void openings.delete(node),
+    observe: (read) => {
+      circuits = read;
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { Distribution } from './distribution.ts';
+
+/** Upper bounds in seconds. */
+const durationBounds = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
+const firstContentBounds = [0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120];
+const gapBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
+/** Those that OpenTelemetry's conventions advise, up to what models take today. */
+const tokenBounds = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
+
+/** The formats that callers may speak, by route. */
+const formats: Readonly<Record<string, string>> = {
+  '/v1/chat/completions': 'chat',
+  '/v1/completions': 'completions',
+  '/v1/embeddings': 'embeddings',
+  '/v1/responses': 'responses',
+  '/v1/messages': 'messages',
+  '/v1/messages/count_tokens': 'count_tokens',
+};
+
+/** Everything that is measured of one route: standing objects, so that a request finds them once. Times in seconds. */
+export interface RouteMeter {
+  readonly route: string;
+  /** `none` where no model is called. */
+  readonly format: string;
+  readonly durations: Distribution;
+  readonly firstContents: Distribution;
+  readonly gaps: Distribution;
+  readonly inputTokens: Distribution;
+  readonly outputTokens: Distribution;
+  attempts: number;
+  bytesIn: number;
+  bytesOut: number;
+  cancelled: number;
+  openStreams: number;
+}
+
+export function createRouteMeter(route: string): RouteMeter {
+  return {
+    route,
+    format: formats[route] ?? 'none',
+    durations: new Distribution(durationBounds),
+    firstContents: new Distribution(firstContentBounds),
+    gaps: new Distribution(gapBounds),
+    inputTokens: new Distribution(tokenBounds),
+    outputTokens: new Distribution(tokenBounds),
+    attempts: 0,
+    bytesIn: 0,
+    bytesOut: 0,
+    cancelled: 0,
+    openStreams: 0,
+  };
+}

@@ -1,0 +1,23 @@
+import { Registry } from 'prom-client';
+import { type AttemptMetrics, createAttemptMetrics } from './attempt-metrics.ts';
+import { type CircuitMetrics, createCircuitMetrics } from './circuit-metrics.ts';
+import { type ConversionMetrics, createConversionMetrics } from './conversion-metrics.ts';
+import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';
+
+/** Everything that the traffic side counts. */
+export interface TrafficMetrics {
+  readonly requests: RequestMetrics;
+  readonly attempts: AttemptMetrics;
+  readonly circuits: CircuitMetrics;
+  readonly conversions: ConversionMetrics;
+}
+
+/** Registers them all; without a registry nobody reads them. */
+export function createTrafficMetrics(registry: Registry = new Registry()): TrafficMetrics {
+  return {
+    requests: createRequestMetrics(registry),
+    attempts: createAttemptMetrics(registry),
+    circuits: createCircuitMetrics(registry),
+    conversions: createConversionMetrics(registry),
+  };
+}
