@@ -1,0 +1,380 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { createKeysApi } from '../../src/gateway/keys-api.ts';
+import type { ApiKey } from '../../src/resources/api-key.ts';
+import type { KeyEntry, Store } from '../../src/store/store.ts';
+import { render } from '../support/chart.ts';
+import { type Cluster, sharedCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Helm, startHelm } from '../support/helm.ts';
+import { resourcePathOf, resourcesOf } from '../support/resources.ts';
+
+// The chart's admission policies on the real API server, asked by real tokens. Requests are dry runs, so that none of
+// them changes what the next one meets.
+let cluster: Cluster;
+let helm: Helm;
+/** Any credential may be used in `home`, sealed ones only in `sealed`. */
+let home: string;
+let sealed: string;
+const people = {} as Record<'editor' | 'secretReader' | 'gateway' | 'other', Cluster>;
+
+beforeAll(async () => {
+  cluster = sharedCluster();
+  helm = await startHelm();
+  await cluster.applyCrds();
+  home = await cluster.newNamespace('admission');
+  sealed = await cluster.newNamespace('admission-sealed');
+  await install(home, {});
+  await install(sealed, { credentials: { sealedOnly: true } });
+  const nodes = { apiGroups: ['modelgateway.dev'], resources: ['upstreamnodes'], verbs: ['*'] };
+  const secrets = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] };
+  const keys = { apiGroups: ['modelgateway.dev'], resources: ['apikeys', 'upstreamnodes'], verbs: ['*'] };
+  people.editor = await account('editor', [nodes, { ...secrets, resourceNames: ['mine'] }]);
+  people.secretReader = await account('secret-reader', [nodes, secrets]);
+  // More than its Role grants: the policy must hold even if somebody widens that.
+  people.gateway = await account('mg-model-gateway-gateway', [keys]);
+  people.other = await account('other', [keys]);
+  const resources = resourcesOf(cluster);
+  const reference = { apiKeySecretRef: { name: 'mine' } };
+  await resources.create('UpstreamNode', home, 'plain', { baseURL: 'https://a.example/v1' });
+  await resources.create('UpstreamNode', home, 'mine', { baseURL: 'https://a.example/v1', ...reference });
+  await resources.create('UpstreamNode', home, 'foreign', {
+    baseURL: 'https://a.example/v1',
+    apiKeySecretRef: { name: 'foreign' },
+  });
+  await resources.addKey(home, 'declared');
+  await eventually('all policies are in force', async () => {
+    const byEditor = await create('editor', home, node({ apiKeySecretRef: { name: 'foreign' } }));
+    const byGateway = await as('gateway', 'DELETE', resourcePathOf('UpstreamNode', home, 'plain'));
+    const inSealed = await cluster.client.send(
+      'POST',
+      `${resourcePathOf('UpstreamNode', sealed)}?dryRun=All`,
+      {
+        body: node(reference),
+      },
+    );
+    return [byEditor.status, byGateway.status, inSealed.status].every((status) => status === 403);
+  });
+});
+afterAll(async () => {
+  // They are the cluster's, and other files of this run share it.
+  const kinds = 'validatingadmissionpolicies,validatingadmissionpolicybindings';
+  await cluster?.kubectl(['delete', kinds, '-l', 'app.kubernetes.io/instance=admission-test']);
+  await helm?.[Symbol.asyncDispose]();
+});
+
+async function install(namespace: string, values: object): Promise<void> {
+  const objects = await render(helm, {
+    namespace,
+    values: { ...values, commonLabels: { test: namespace }, fullnameOverride: 'mg-model-gateway' },
+    release: 'admission-test',
+  });
+  const policies = objects.filter(({ kind }) => kind.startsWith('ValidatingAdmissionPolicy'));
+  expect(policies.length).toBeGreaterThanOrEqual(4);
+  const text = policies.map((policy) => stringify(policy)).join('---\n');
+  expect(await cluster.apply(text)).toMatchObject({ applied: true });
+}
+
+async function account(name: string, rules: readonly object[]): Promise<Cluster> {
+  await cluster.client.ask('POST', `/api/v1/namespaces/${home}/serviceaccounts`, {
+    body: { metadata: { name } },
+  });
+  const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${home}`;
+  await cluster.client.ask('POST', `${path}/roles`, { body: { metadata: { name }, rules } });
+  await cluster.client.ask('POST', `${path}/rolebindings`, {
+    body: {
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace: home }],
+    },
+  });
+  return cluster.as({ namespace: home, name });
+}
+
+type Who = keyof typeof people;
+
+function as(who: Who, method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object) {
+  return people[who].client.send(method, `${path}?dryRun=All`, body === undefined ? {} : { body });
+}
+
+function create(who: Who, namespace: string, body: object) {
+  return as(who, 'POST', resourcePathOf('UpstreamNode', namespace), body);
+}
+
+function node(spec: object) {
+  const metadata = { name: 'new' };
+  return {
+    apiVersion: 'modelgateway.dev/v1alpha1',
+    kind: 'UpstreamNode',
+    metadata,
+    spec: { baseURL: 'https://evil.example/v1', ...spec },
+  };
+}
+
+const header = (name: string, secret: string) => ({ name, secretRef: { name: secret, key: 'k' } });
+const many = (count: number, secret: string) =>
+  Array.from({ length: count }, (_, i) => header(`x-${i}`, secret));
+const naming = (secret: string) =>
+  new RegExp(`names the Secret "${secret}", which system:serviceaccount:.*:editor may not read`);
+
+describe('who names a Secret must be allowed to read it', () => {
+  test.each<[what: string, who: Who, spec: object, refused?: RegExp]>([
+    ['no Secret', 'editor', {}],
+    [
+      'a sealed credential',
+      'editor',
+      { encryptedAPIKey: '-----BEGIN AGE ENCRYPTED FILE-----\nYQ==\n-----END AGE ENCRYPTED FILE-----\n' },
+    ],
+    ['a plain header', 'editor', { headers: [{ name: 'x-a', value: 'b' }] }],
+    ['their own', 'editor', { apiKeySecretRef: { name: 'mine' } }],
+    ['their own, often', 'editor', { apiKeySecretRef: { name: 'mine' }, headers: many(7, 'mine') }],
+    ['another', 'editor', { apiKeySecretRef: { name: 'foreign' } }, naming('foreign')],
+    [
+      'the sealing one',
+      'editor',
+      { apiKeySecretRef: { name: 'model-gateway-sealing', key: 'identities' } },
+      naming('model-gateway-sealing'),
+    ],
+    ['one that is not there yet', 'editor', { apiKeySecretRef: { name: 'later' } }, naming('later')],
+    [
+      'another, in a header',
+      'editor',
+      { headers: [{ name: 'x-a', value: 'b' }, header('x-b', 'foreign')] },
+      naming('foreign'),
+    ],
+    [
+      'another behind their own',
+      'editor',
+      { apiKeySecretRef: { name: 'mine' }, headers: [...many(6, 'mine'), header('x-last', 'foreign')] },
+      naming('foreign'),
+    ],
+    [
+      'more than can be asked for one by one',
+      'editor',
+      { headers: many(9, 'mine') },
+      /names more than 8 Secrets/,
+    ],
+    [
+      'as many, by a reader of all',
+      'secretReader',
+      { headers: many(32, 'any'), apiKeySecretRef: { name: 'one' } },
+    ],
+    ['any, by a reader of all', 'secretReader', { apiKeySecretRef: { name: 'foreign' } }],
+  ])('%s, created by %s', async (_, who, spec, refused) => {
+    expectAnswer(await create(who, home, node(spec)), refused, 201);
+  });
+
+  test.each<[what: string, who: Who, name: string, patch: object, refused?: RegExp]>([
+    ['the address beside their own', 'editor', 'mine', { spec: { baseURL: 'https://b.example/v1' } }],
+    [
+      'the address beside another',
+      'editor',
+      'foreign',
+      { spec: { baseURL: 'https://b.example/v1' } },
+      naming('foreign'),
+    ],
+    [
+      'the authority beside another',
+      'editor',
+      'foreign',
+      { spec: { tls: { serverName: 'evil.example' } } },
+      naming('foreign'),
+    ],
+    [
+      'the headers beside another',
+      'editor',
+      'foreign',
+      { spec: { headers: [{ name: 'x-a', value: 'b' }] } },
+      naming('foreign'),
+    ],
+    [
+      'the entry of another',
+      'editor',
+      'foreign',
+      { spec: { apiKeySecretRef: { key: 'other' } } },
+      naming('foreign'),
+    ],
+    [
+      'theirs to another',
+      'editor',
+      'mine',
+      { spec: { apiKeySecretRef: { name: 'foreign' } } },
+      naming('foreign'),
+    ],
+    [
+      'none to another',
+      'editor',
+      'plain',
+      { spec: { apiKeySecretRef: { name: 'foreign' } } },
+      naming('foreign'),
+    ],
+    ['none to their own', 'editor', 'plain', { spec: { apiKeySecretRef: { name: 'mine' } } }],
+    [
+      'another to none, and the address',
+      'editor',
+      'foreign',
+      { spec: { apiKeySecretRef: null, baseURL: 'https://b.example/v1' } },
+    ],
+    ['the weight beside another', 'editor', 'foreign', { spec: { weight: 1, enabled: false } }],
+    ['models beside another', 'editor', 'foreign', { spec: { models: [{ name: 'm', enabled: false }] } }],
+    ['labels beside another', 'editor', 'foreign', { metadata: { labels: { team: 'a' } } }],
+    [
+      'the address, by a reader of all',
+      'secretReader',
+      'foreign',
+      { spec: { baseURL: 'https://b.example/v1' } },
+    ],
+  ])('%s, changed by %s', async (_, who, name, patch, refused) => {
+    expectAnswer(await as(who, 'PATCH', resourcePathOf('UpstreamNode', home, name), patch), refused, 200);
+  });
+
+  test('deleting a node takes no right on its Secret', async () => {
+    expectAnswer(
+      await as('editor', 'DELETE', resourcePathOf('UpstreamNode', home, 'foreign')),
+      undefined,
+      200,
+    );
+  });
+});
+
+/** A key as `/v1/keys` makes it, by the very code. */
+async function madeKey(body: object = {}): Promise<ApiKey> {
+  let made: ApiKey | undefined;
+  const store = { createKey: async (key: ApiKey) => (made = key) } as unknown as Store;
+  const master = { resource: { metadata: { namespace: home, name: 'master' } } } as unknown as KeyEntry;
+  await createKeysApi({ store, now: Date.now, randomBytes }).create(master, body, AbortSignal.timeout(1_000));
+  if (made === undefined) throw new Error('no key was made');
+  return made;
+}
+
+describe('the gateway creates and deletes only keys of /v1/keys', () => {
+  const shape = /may create only keys such as \/v1\/keys makes/;
+  const nothingElse = /may create and delete API keys, and nothing else/;
+
+  test.each<[what: string, change: (key: ApiKey) => object, refused?: RegExp]>([
+    ['as it is made', (key) => key],
+    [
+      'for a Secret',
+      ({ spec: { hash, hint, ...spec }, ...key }) => ({ ...key, spec: { ...spec, secretName: 'any' } }),
+      shape,
+    ],
+    ['without the label', (key) => ({ ...key, metadata: { ...key.metadata, labels: {} } }), shape],
+    [
+      'with a label more',
+      (key) => ({ ...key, metadata: { ...key.metadata, labels: { ...key.metadata.labels, a: 'b' } } }),
+      shape,
+    ],
+    ['with another name', (key) => ({ ...key, metadata: { ...key.metadata, name: 'declared-2' } }), shape],
+    [
+      'with an annotation',
+      (key) => ({ ...key, metadata: { ...key.metadata, annotations: { a: 'b' } } }),
+      shape,
+    ],
+    [
+      'with a finalizer',
+      (key) => ({ ...key, metadata: { ...key.metadata, finalizers: ['a.example/b'] } }),
+      shape,
+    ],
+    [
+      'with an owner',
+      (key) => ({
+        ...key,
+        metadata: {
+          ...key.metadata,
+          ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' }],
+        },
+      }),
+      shape,
+    ],
+    [
+      'for nodes of other teams',
+      (key) => ({ ...key, spec: { ...key.spec, nodeNamespaces: ['other'] } }),
+      shape,
+    ],
+    ['disabled', (key) => ({ ...key, spec: { ...key.spec, enabled: false } }), shape],
+  ])('a key %s', async (_, change, refused) => {
+    const key = change(await madeKey({ name: 'Portal', models: ['m'], expires_at: 4_000_000_000 }));
+    expectAnswer(await as('gateway', 'POST', resourcePathOf('APIKey', home), key), refused, 201);
+    expectAnswer(await as('other', 'POST', resourcePathOf('APIKey', home), key), undefined, 201);
+  });
+
+  test('a key may be made with no wishes', async () => {
+    expectAnswer(
+      await as('gateway', 'POST', resourcePathOf('APIKey', home), await madeKey()),
+      undefined,
+      201,
+    );
+  });
+
+  test('a made key may be deleted, a declared one may not', async () => {
+    const made = await madeKey();
+    await cluster.client.ask('POST', resourcePathOf('APIKey', home), { body: made });
+    expectAnswer(
+      await as('gateway', 'DELETE', resourcePathOf('APIKey', home, made.metadata.name)),
+      undefined,
+      200,
+    );
+    const declared = resourcePathOf('APIKey', home, 'declared');
+    expectAnswer(await as('gateway', 'DELETE', declared), /this one was declared/, 200);
+    expectAnswer(await as('other', 'DELETE', declared), undefined, 200);
+  });
+
+  test('nothing is changed, and no node touched, whatever a Role grants', async () => {
+    const key = resourcePathOf('APIKey', home, 'declared');
+    expectAnswer(await as('gateway', 'PATCH', key, { spec: { enabled: false } }), nothingElse, 200);
+    expectAnswer(
+      await as('gateway', 'POST', resourcePathOf('UpstreamNode', home), node({})),
+      nothingElse,
+      201,
+    );
+    expectAnswer(
+      await as('gateway', 'DELETE', resourcePathOf('UpstreamNode', home, 'plain')),
+      nothingElse,
+      200,
+    );
+  });
+});
+
+describe('where credentials must be sealed', () => {
+  test.each<[what: string, spec: object, refused?: RegExp]>([
+    ['none', {}],
+    ['a plain header', { headers: [{ name: 'x-a', value: 'b' }] }],
+    [
+      'a sealed one',
+      { encryptedAPIKey: '-----BEGIN AGE ENCRYPTED FILE-----\nYQ==\n-----END AGE ENCRYPTED FILE-----\n' },
+    ],
+    [
+      'one in a Secret',
+      { apiKeySecretRef: { name: 'any' } },
+      /spec.apiKeySecretRef is not allowed here: seal the credential/,
+    ],
+    [
+      'a header in a Secret',
+      { headers: [header('x-a', 'any')] },
+      /spec.headers with a secretRef are not allowed here/,
+    ],
+  ])('%s', async (_, spec, refused) => {
+    const path = `${resourcePathOf('UpstreamNode', sealed)}?dryRun=All`;
+    expectAnswer(await cluster.client.send('POST', path, { body: node(spec) }), refused, 201);
+    // The rule is of one namespace.
+    expect(
+      (
+        await cluster.client.send('POST', `${resourcePathOf('UpstreamNode', home)}?dryRun=All`, {
+          body: node(spec),
+        })
+      ).status,
+    ).toBe(201);
+  });
+});
+
+function expectAnswer(
+  { status, body }: { status: number; body: unknown },
+  refused: RegExp | undefined,
+  good: number,
+) {
+  const { message = '' } = body as { message?: string };
+  expect([status, message]).toEqual(
+    refused === undefined ? [good, ''] : [403, expect.stringMatching(refused)],
+  );
+}
