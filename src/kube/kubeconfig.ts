@@ -69,7 +69,7 @@ export function loadKubeconfig(source: KubeconfigSource): SharedKubeConfig {
         'no cluster configuration found: set KUBECONFIG, create ~/.kube/config, or run in a pod with a service account',
       );
     }
-    folder = dirname(process.env['KUBECONFIG']?.split(delimiter)[0] || join(homedir(), '.kube', 'config'));
+    folder = defaultFolder();
   }
   if (source.context !== undefined) selectContext(config, source.context);
   override(config, source);
@@ -96,6 +96,18 @@ function override(config: SharedKubeConfig, { server, token, as, asGroups = [] }
   });
   if (asGroups.length > 0 && as === undefined) throw new Error('--as-group needs --as: name the user too');
   config.impersonateGroups = asGroups;
+}
+
+/** Where the kubeconfig lies that was found by itself; undefined in a pod whose user has no home at all. */
+function defaultFolder(): string | undefined {
+  const [named] = process.env['KUBECONFIG']?.split(delimiter) ?? [];
+  if (named) return dirname(named);
+  try {
+    return join(homedir(), '.kube');
+  } catch {
+    // Without HOME, and with a user that /etc/passwd does not know.
+    return undefined;
+  }
 }
 
 function checkCluster(config: KubeConfig) {

@@ -74,11 +74,12 @@ export function apiServerCommand(parameters: ApiServerParameters): ServerCommand
   };
 }
 
-/** kube-controller-manager with two controllers: garbage collection and namespace deletion. */
+/** kube-controller-manager with garbage collection, namespace deletion and the controllers of `more`. */
 export function controllersCommand(
   binaries: ControlPlaneBinaries,
   folder: string,
   kubeconfig: string,
+  more: readonly string[] = [],
 ): ServerCommand {
   if (binaries.kubeControllerManager === undefined) {
     throw new Error(
@@ -92,7 +93,8 @@ export function controllersCommand(
     binary: binaries.kubeControllerManager,
     flags: {
       kubeconfig,
-      controllers: 'garbage-collector-controller,namespace-controller',
+      controllers: ['garbage-collector-controller', 'namespace-controller', ...more].join(','),
+      'root-ca-file': join(folder, 'credentials', 'ca.crt'),
       'leader-elect': 'false',
       'secure-port': '0',
     },

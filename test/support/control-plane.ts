@@ -39,8 +39,11 @@ export interface ControlPlane extends ControlPlaneAddress, AsyncDisposable {
   compactEtcd(): Promise<number>;
   /** False where the binaries lack it: skip the test, saying so. */
   readonly hasControllerManager: boolean;
-  /** Starts garbage collection and namespace deletion. Resolves when both run. @throws when the binaries lack it. */
-  startControllerManager(): Promise<void>;
+  /**
+   * Starts garbage collection and namespace deletion, and the controllers of these names. Resolves when the first two
+   * run. @throws when the binaries lack it.
+   */
+  startControllerManager(controllers?: readonly string[]): Promise<void>;
   kubectl(kubectlArguments: readonly string[], input?: string): Promise<KubectlResult>;
 }
 
@@ -102,9 +105,10 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
         await startApiServer(port);
       },
       compactEtcd: () => compactEtcd(etcdURL),
-      startControllerManager: async () => {
+      startControllerManager: async (controllers) => {
         await running.controllers?.stop('SIGKILL');
-        running.controllers = await startServer(controllersCommand(binaries, folder, kubeconfig), guard);
+        const command = controllersCommand(binaries, folder, kubeconfig, controllers);
+        running.controllers = await startServer(command, guard);
       },
       kubectl: (kubectlArguments, input) => runKubectl(address, kubectlArguments, input),
     };
