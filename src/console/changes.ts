@@ -1,0 +1,58 @@
+import type { ServerResponse } from 'node:http';
+import type { Live } from './live.ts';
+import type { LiveChanges, Row } from './shapes.ts';
+
+/** Changes are gathered for this long, so that a storm of them is a few events and not thousands. */
+const gatherMs = 100;
+const heartbeatMs = 15_000;
+
+/**
+ * Sends the live state and then its changes to one page as server-sent events, until the page leaves. A page that reads
+ * slowly gets the newest state of what changed in one event, not each step: nothing queues up here.
+ */
+export function sendChanges(live: Live, response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+  const set = new Map<string, Row>();
+  const removed = new Map<string, LiveChanges['removed'][number]>();
+  let problems: LiveChanges['problems'] | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const send = (event: string, data: unknown): void => {
+    response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  };
+  const flush = (): void => {
+    timer = undefined;
+    if (response.writableNeedDrain) {
+      response.once('drain', schedule);
+      return;
+    }
+    send('changes', { set: [...set.values()], removed: [...removed.values()], problems: problems ?? {} });
+    set.clear();
+    removed.clear();
+  };
+  const schedule = (): void => {
+    timer ??= setTimeout(flush, gatherMs);
+  };
+  const unsubscribe = live.subscribe((change) => {
+    for (const row of change.set) {
+      const id = `${row.kind} ${row.namespace}/${row.name}`;
+      set.set(id, row);
+      removed.delete(id);
+    }
+    for (const gone of change.removed) {
+      const id = `${gone.kind} ${gone.namespace}/${gone.name}`;
+      removed.set(id, gone);
+      set.delete(id);
+    }
+    problems = change.problems;
+    schedule();
+  });
+  const heartbeat = setInterval(() => response.write(': still here\n\n'), heartbeatMs);
+  response.write('retry: 1000\n\n');
+  send('state', live.state());
+  response.on('close', () => {
+    unsubscribe();
+    clearInterval(heartbeat);
+    clearTimeout(timer);
+  });
+}

@@ -1,0 +1,53 @@
+/** What of a request decides whether it may come in at all. Header values as they were sent. */
+export interface Visit {
+  readonly method: string;
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  readonly fetchSite: string | undefined;
+}
+
+/**
+ * Why a request is turned away before anybody looks at its cookie; undefined when it is not. The names in `hosts` are
+ * those the console is reached by, with the port: any other is a page that made its own name resolve to this machine
+ * (DNS rebinding). What changes something must come from our own page (cross-site request forgery).
+ */
+export function refusal(
+  visit: Visit,
+  hosts: ReadonlySet<string>,
+  scheme: 'http' | 'https',
+): string | undefined {
+  const { method, host, origin, fetchSite } = visit;
+  if (host === undefined || !hosts.has(host)) {
+    return `The console is not reached by this name. Use ${scheme}://${[...hosts][0]}.`;
+  }
+  if (fetchSite !== undefined && !['same-origin', 'none'].includes(fetchSite) && method !== 'GET') {
+    return 'The request came from another site. Use the page of the console.';
+  }
+  if (origin !== undefined && origin !== `${scheme}://${host}`) {
+    return 'The request came from another origin. Use the page of the console.';
+  }
+  if (origin === undefined && method !== 'GET' && method !== 'HEAD') {
+    return 'The request names no origin. Use the page of the console.';
+  }
+  return undefined;
+}
+
+/** The names by which a console on this address is reached, the one to print first. */
+export function hostsOf(host: string, port: number, more: readonly string[]): ReadonlySet<string> {
+  const shown = host.includes(':') ? `[${host}]` : host;
+  const loopback = ['127.0.0.1', '::1', 'localhost'].includes(host);
+  const names = loopback ? [shown, '127.0.0.1', 'localhost', '[::1]', ...more] : [...more, shown];
+  return new Set(names.map((name) => `${name}:${port}`));
+}
+
+/** Headers of every answer: nothing from elsewhere is loaded, nothing inline runs, nobody frames the page. */
+export const securityHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), microphone=(), geolocation=()',
+};

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { createRequire, stripTypeScriptTypes } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompress, constants } from 'node:zlib';
+
+/** A file as browsers get it. */
+export interface PageFile {
+  readonly type: string;
+  readonly body: Buffer;
+  /** The same, brotli encoded. */
+  readonly compressed: Buffer;
+  /** Changes with the content. */
+  readonly etag: string;
+}
+
+const compress = promisify(brotliCompress);
+const types: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  ts: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+/**
+ * Every file of the page by its address. The sources of this folder's `page/` are what browsers run: their types are
+ * stripped here, so that there is no build step between a change and the page. In the published package they are
+ * JavaScript already. The two libraries come from their packages.
+ */
+export async function readPageFiles(): Promise<ReadonlyMap<string, PageFile>> {
+  const folder = fileURLToPath(new URL('page/', import.meta.url));
+  const resolve = createRequire(import.meta.url).resolve;
+  const files = new Map<string, PageFile>();
+  const script = existsSync(`${folder}main.ts`) ? 'ts' : 'js';
+  for (const name of await readdir(folder)) {
+    const extension = name.slice(name.lastIndexOf('.') + 1);
+    const type = types[extension];
+    if (type === undefined || name.endsWith('.d.ts')) continue;
+    const source = await readFile(`${folder}${name}`, 'utf8');
+    const text = extension === 'ts' ? stripTypeScriptTypes(source) : source.replaceAll('{{script}}', script);
+    files.set(name === 'index.html' ? '/' : `/page/${name}`, await pageFile(type, text));
+  }
+  for (const [path, module] of Object.entries(libraries)) {
+    const type = types[path.slice(path.lastIndexOf('.') + 1)] ?? '';
+    files.set(path, await pageFile(type, await readFile(resolve(module), 'utf8')));
+  }
+  return files;
+}
+
+const libraries = {
+  '/page/htm-preact.js': 'htm/preact/standalone',
+  '/page/pico.css': '@picocss/pico/css/pico.min.css',
+};
+
+async function pageFile(type: string, text: string): Promise<PageFile> {
+  const body = Buffer.from(text);
+  return {
+    type,
+    body,
+    compressed: await compress(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+    etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`,
+  };
+}

@@ -1,0 +1,44 @@
+import { Dialog } from './dialog.ts';
+import { html, useState, type View } from './htm-preact.js';
+import { done, failed } from './notices.ts';
+import { type Ref, remove } from './server.ts';
+
+/** Deletes a resource after its name was typed. `what` says what comes of it. */
+export function DeleteDialog(props: {
+  readonly ref_: Ref;
+  readonly version: string;
+  readonly what: string;
+  readonly onClose: () => void;
+  readonly onDeleted: () => void;
+}): View {
+  const { ref_: ref, version, what, onClose, onDeleted } = props;
+  const [typed, setTyped] = useState('');
+  const act = async (): Promise<void> => {
+    try {
+      await remove(ref, version);
+      done(`Deleted ${ref.name}.`);
+      onDeleted();
+    } catch (error) {
+      failed(error);
+    }
+    onClose();
+  };
+  return html`<${Dialog} title=${`Delete ${ref.name}?`} onClose=${onClose}>
+    <form
+      onSubmit=${(event: Event) => {
+        event.preventDefault();
+        if (typed === ref.name) void act();
+      }}
+    >
+      <p>${what} This cannot be undone.</p>
+      <label>
+        <span>Type <strong>${ref.name}</strong> to confirm</span>
+        <input value=${typed} autocomplete="off" autofocus onInput=${(event: { currentTarget: HTMLInputElement }) => setTyped(event.currentTarget.value)} />
+      </label>
+      <footer>
+        <button type="button" class="secondary" onClick=${onClose}>Cancel</button>
+        <button type="submit" class="danger" disabled=${typed !== ref.name}>Delete</button>
+      </footer>
+    </form>
+  <//>`;
+}

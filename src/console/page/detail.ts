@@ -1,0 +1,33 @@
+import type { Detail } from '../shapes.ts';
+import { useEffect, useState } from './htm-preact.js';
+import { idOf, useLive } from './live-rows.ts';
+import { type Ref, readDetail } from './server.ts';
+
+/** One resource, whole, read again whenever its row changes; or why it cannot be read. */
+export function useDetail(ref: Ref): {
+  readonly detail: Detail | undefined;
+  readonly problem: string | undefined;
+} {
+  const { rows, connection } = useLive();
+  const [detail, setDetail] = useState<Detail | undefined>(undefined);
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const id = idOf(ref);
+  const row = rows.get(id);
+  useEffect(() => {
+    let here = true;
+    readDetail(ref).then(
+      (read) => {
+        if (!here) return;
+        setDetail(read);
+        setProblem(undefined);
+      },
+      (error: unknown) => {
+        if (here) setProblem(error instanceof Error ? error.message : String(error));
+      },
+    );
+    return () => {
+      here = false;
+    };
+  }, [id, JSON.stringify(row), connection === 'broken']);
+  return { detail, problem };
+}

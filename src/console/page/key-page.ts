@@ -1,0 +1,244 @@
+import type { KeyRow, Place } from '../shapes.ts';
+import { change, declare, setEnabled } from './changing.ts';
+import { DeleteDialog } from './delete-dialog.ts';
+import { useDetail } from './detail.ts';
+import { Dialog } from './dialog.ts';
+import { html, useState, type View } from './htm-preact.js';
+import { type KeyKind, keyPath, keysPath } from './keys-page.ts';
+import { NewKey } from './new-key.ts';
+import { done, failed } from './notices.ts';
+import { denial, useRights } from './rights.ts';
+import { go } from './router.ts';
+import { useSchema } from './schema.ts';
+import { type Ref, Refusal } from './server.ts';
+import { Snippets } from './snippets.ts';
+import { type Fields, specEdits } from './spec-edits.ts';
+import { type Problems, SpecFields } from './spec-fields.ts';
+import { When } from './when.ts';
+
+type Input = { currentTarget: HTMLInputElement };
+
+/** Fields of a key that can be changed after it was made. */
+const changeable: Readonly<Record<KeyKind, readonly string[]>> = {
+  APIKey: ['displayName', 'enabled', 'expirationTime', 'models', 'conversion', 'nodeNamespaces'],
+  MasterKey: ['displayName', 'enabled', 'expirationTime'],
+};
+
+/** Creates a key: its text is shown once, or goes into a Secret. */
+export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): View {
+  const rights = useRights(place.namespace);
+  const schema = useSchema(kind);
+  const denied = denial(place, rights, kind, 'create');
+  const [name, setName] = useState('');
+  const [namespace, setNamespace] = useState(place.namespace);
+  const [inSecret, setInSecret] = useState(false);
+  const [secretName, setSecretName] = useState('');
+  const [values, setValues] = useState<Fields>({});
+  const [problems, setProblems] = useState<Problems>(new Map());
+  const [made, setMade] = useState<string | undefined>(undefined);
+  if (schema === undefined) return html`<p aria-busy="true">Reading the fields…</p>`;
+  const ref: Ref = { kind, namespace, name };
+  const disabled = denied !== undefined;
+
+  const save = async (showYaml: boolean): Promise<void> => {
+    setProblems(new Map());
+    const edits = specEdits({}, inSecret ? { ...values, secretName: secretName || name } : values, schema);
+    try {
+      const saved = await declare(ref, inSecret ? { edits } : { edits, newKey: true }, showYaml || undefined);
+      if (saved === undefined) return;
+      if (saved.value === undefined) {
+        done(`Created ${name}. Its key is in the Secret ${secretName || name}.`);
+        go(keyPath({ kind, namespace, name }));
+      } else setMade(saved.value);
+    } catch (error) {
+      if (error instanceof Refusal)
+        setProblems(new Map(error.causes.map(({ field, message }) => [field, message])));
+      failed(error);
+    }
+  };
+
+  return html`<section class="narrow">
+    <h1>Create ${kind === 'APIKey' ? 'an API key' : 'a master key'}</h1>
+    <form
+      onSubmit=${(event: Event) => {
+        event.preventDefault();
+        void save(false);
+      }}
+    >
+      ${denied && html`<p class="problem" role="note">${denied}</p>`}
+      <label>
+        <span>name <span aria-hidden="true">*</span></span>
+        <input required autofocus pattern="[a-z0-9]([-a-z0-9.]*[a-z0-9])?" maxlength="253" value=${name} disabled=${disabled}
+          aria-invalid=${problems.has('metadata.name') ? 'true' : undefined} onInput=${(event: Input) => setName(event.currentTarget.value)} />
+        ${problems.has('metadata.name') && html`<small class="wrong" role="alert">${problems.get('metadata.name')}</small>`}
+        <small>Lower-case letters, digits, dashes and dots, such as the name of the program that gets it.</small>
+      </label>
+      <fieldset>
+        <legend>Where the key goes</legend>
+        <label>
+          <input type="radio" name="source" checked=${!inSecret} disabled=${disabled} onChange=${() => setInSecret(false)} />
+          Show it to me, once
+        </label>
+        <label>
+          <input type="radio" name="source" checked=${inSecret} disabled=${disabled} onChange=${() => setInSecret(true)} />
+          Into a Secret, ready for a pod's envFrom
+        </label>
+      </fieldset>
+      ${
+        inSecret &&
+        html`<label>
+          <span>secretName</span>
+          <input value=${secretName} placeholder=${name} disabled=${disabled} onInput=${(event: Input) => setSecretName(event.currentTarget.value)} />
+          ${problems.has('spec.secretName') && html`<small class="wrong" role="alert">${problems.get('spec.secretName')}</small>`}
+        </label>`
+      }
+      <${SpecFields} path="spec" schema=${schema} names=${kind === 'APIKey' ? ['expirationTime', 'models'] : ['expirationTime']}
+        values=${values} disabled=${disabled} problems=${problems} onChange=${setValues} />
+      <details>
+        <summary>More</summary>
+        <div class="fields">
+          <label>
+            <span>namespace</span>
+            <input value=${namespace} disabled=${disabled} onInput=${(event: Input) => setNamespace(event.currentTarget.value)} />
+          </label>
+          <${SpecFields} path="spec" schema=${schema} names=${changeable[kind].filter((field) => field !== 'expirationTime' && field !== 'models')}
+            values=${values} disabled=${disabled} problems=${problems} onChange=${setValues} />
+        </div>
+      </details>
+      <div class="actions">
+        <button type="submit" disabled=${disabled}>Create</button>
+        <button type="button" class="secondary" disabled=${disabled} onClick=${() => void save(true)}>Show YAML</button>
+      </div>
+    </form>
+    ${
+      made !== undefined &&
+      html`<${NewKey} place=${place} kind=${kind} name=${name} value=${made} onClose=${() => go(keyPath({ kind, namespace, name }))} />`
+    }
+  </section>`;
+}
+
+/** One key: how it stands, what may be changed, rotation, and how to use it. */
+export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string; name: string }): View {
+  const { place, kind, namespace, name } = props;
+  const ref: Ref = { kind, namespace, name };
+  const rights = useRights(namespace);
+  const schema = useSchema(kind);
+  const { detail, problem } = useDetail(ref);
+  const [typed, setTyped] = useState<Fields>({});
+  const [problems, setProblems] = useState<Problems>(new Map());
+  const [open, setOpen] = useState<'delete' | 'rotate' | undefined>(undefined);
+  if (problem !== undefined) {
+    return html`<section><h1>${name}</h1><p class="problem" role="alert">${problem}</p><a href=${keysPath(kind)}>All keys</a></section>`;
+  }
+  if (detail === undefined || schema === undefined)
+    return html`<section><h1>${name}</h1><p aria-busy="true">Reading the key…</p></section>`;
+  const row = detail.row as KeyRow;
+  const { spec } = detail.resource as { spec: Fields };
+  const denied = denial(place, rights, kind, 'edit', row.managedBy);
+  const noDelete = denial(place, rights, kind, 'delete', row.managedBy);
+  const noRotation =
+    row.secretName === undefined
+      ? 'A key given by its hash is replaced by another key: create one, then revoke this one.'
+      : denied;
+
+  const save = async (showYaml: boolean): Promise<void> => {
+    setProblems(new Map());
+    try {
+      const edits = specEdits(spec, { ...spec, ...typed }, schema);
+      const options = { version: row.version, seen: detail.manifest, ...(showYaml ? { showYaml } : {}) };
+      if ((await change(ref, { edits }, options)) === undefined) return;
+      setTyped({});
+      done(`Saved ${name}.`);
+    } catch (error) {
+      if (error instanceof Refusal)
+        setProblems(new Map(error.causes.map(({ field, message }) => [field, message])));
+      failed(error);
+    }
+  };
+
+  return html`<section>
+    <nav aria-label="Breadcrumb"><a href=${keysPath(kind)}>Keys</a> / ${row.namespace} / ${row.name}</nav>
+    <hgroup class="head">
+      <h1>${row.displayName}${!row.enabled && html` <span class="badge">disabled</span>`}</h1>
+      <div class="actions">
+        <button class="outline" disabled=${denied !== undefined} title=${denied} onClick=${() => void setEnabled([ref], !row.enabled)}>
+          ${row.enabled ? 'Disable' : 'Enable'}
+        </button>
+        <button class="outline" disabled=${noRotation !== undefined} title=${noRotation} onClick=${() => setOpen('rotate')}>Rotate</button>
+        <button class="outline danger" disabled=${noDelete !== undefined} title=${noDelete} onClick=${() => setOpen('delete')}>Revoke</button>
+      </div>
+    </hgroup>
+    <article class="facts">
+      <p class=${row.ready === 'True' ? '' : 'problem'}><strong>${row.reason}</strong>: ${row.message}</p>
+      <dl>
+        <div><dt>Hint</dt><dd><code>${row.hint ?? 'none'}</code></dd></div>
+        <div><dt>Source</dt><dd>${row.secretName === undefined ? 'a hash; the text is kept elsewhere' : `the Secret ${row.secretName}`}</dd></div>
+        <div><dt>Expires</dt><dd><${When} time=${row.expirationTime} /></dd></div>
+        <div><dt>Created</dt><dd><${When} time=${row.created} absent="unknown" /></dd></div>
+        ${row.managedBy && html`<div><dt>Managed by</dt><dd>${row.managedBy}</dd></div>`}
+        ${detail.source && html`<div><dt>Declared in</dt><dd>${detail.source}</dd></div>`}
+      </dl>
+      <details><summary>Manifest</summary><pre tabindex="0" aria-label="Manifest">${detail.manifest}</pre></details>
+    </article>
+    <form
+      onSubmit=${(event: Event) => {
+        event.preventDefault();
+        void save(false);
+      }}
+    >
+      ${denied && html`<p class="problem" role="note">${denied}</p>`}
+      <${SpecFields} path="spec" schema=${schema} names=${changeable[kind]} values=${{ ...spec, ...typed }}
+        disabled=${denied !== undefined} problems=${problems} onChange=${setTyped} />
+      <div class="actions">
+        <button type="submit" disabled=${denied !== undefined}>Save</button>
+        <button type="button" class="secondary" disabled=${denied !== undefined} onClick=${() => void save(true)}>Show YAML</button>
+      </div>
+    </form>
+    ${kind === 'APIKey' && html`<${Snippets} gatewayURL=${place.gatewayURL} />`}
+    ${open === 'rotate' && html`<${RotateDialog} ref_=${ref} row=${row} onClose=${() => setOpen(undefined)} />`}
+    ${
+      open === 'delete' &&
+      html`<${DeleteDialog} ref_=${ref} version=${row.version} what="Whoever uses this key is refused from now on, everywhere, within a second."
+        onClose=${() => setOpen(undefined)} onDeleted=${() => go(keysPath(kind))} />`
+    }
+  </section>`;
+}
+
+function RotateDialog({ ref_: ref, row, onClose }: { ref_: Ref; row: KeyRow; onClose: () => void }): View {
+  const [minutes, setMinutes] = useState(60);
+  const act = async (): Promise<void> => {
+    const rotation = { revision: row.revision + 1, overlapSeconds: minutes * 60 };
+    try {
+      const edits = Object.entries(rotation).map(([field, value]) => ({
+        path: ['spec', 'rotation', field],
+        value,
+      }));
+      if ((await change(ref, { edits }, { version: row.version })) !== undefined) {
+        done(
+          `A new key goes into the Secret ${row.secretName}; the old one stays valid for ${minutes} minutes.`,
+        );
+      }
+    } catch (error) {
+      failed(error);
+    }
+    onClose();
+  };
+  return html`<${Dialog} title=${`Rotate ${row.name}`} onClose=${onClose}>
+    <form
+      onSubmit=${(event: Event) => {
+        event.preventDefault();
+        void act();
+      }}
+    >
+      <p>A new key is issued into the Secret ${row.secretName}. Programs that still hold the old one have this long to take the new one.</p>
+      <label>
+        <span>Minutes that the old key stays valid</span>
+        <input type="number" min="0" max="43200" value=${minutes} autofocus onInput=${(event: Input) => setMinutes(Number(event.currentTarget.value))} />
+      </label>
+      <footer>
+        <button type="button" class="secondary" onClick=${onClose}>Cancel</button>
+        <button type="submit">Rotate</button>
+      </footer>
+    </form>
+  <//>`;
+}

@@ -1,0 +1,79 @@
+import type { LiveChanges, LiveState, PageKind, Row } from '../shapes.ts';
+import { useEffect, useState } from './htm-preact.js';
+
+type Problems = LiveState['problems'];
+
+const rows = new Map<string, Row>();
+const watchers = new Set<() => void>();
+let problems: Problems = {};
+let connection: 'connecting' | 'live' | 'broken' = 'connecting';
+
+export const idOf = (of: {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}): string => `${of.kind} ${of.namespace}/${of.name}`;
+
+/** Follows the server's events for as long as the page is open; the browser connects again by itself. */
+export function followServer(): void {
+  const events = new EventSource('/api/live');
+  events.addEventListener('state', (event) => {
+    const state = JSON.parse(event.data) as LiveState;
+    rows.clear();
+    for (const row of state.rows) rows.set(idOf(row), row);
+    problems = state.problems;
+    setConnection('live');
+  });
+  events.addEventListener('changes', (event) => {
+    const changes = JSON.parse(event.data) as LiveChanges;
+    for (const row of changes.set) rows.set(idOf(row), row);
+    for (const gone of changes.removed) rows.delete(idOf(gone));
+    problems = changes.problems;
+    tell();
+  });
+  events.addEventListener('error', () => {
+    setConnection('broken');
+    // A refused connection (signed out, another process on the port) is not tried again by the browser.
+    if (events.readyState === EventSource.CLOSED) {
+      setTimeout(() => {
+        void fetch('/api/place').then(
+          (answer) => (answer.status === 401 ? location.reload() : followServer()),
+          followServer,
+        );
+      }, 2_000);
+    }
+  });
+}
+
+function setConnection(now: typeof connection): void {
+  connection = now;
+  tell();
+}
+
+function tell(): void {
+  for (const watcher of watchers) watcher();
+}
+
+/** What of the live state a view shows; the view is drawn again after each change. */
+export function useLive(): {
+  readonly rows: ReadonlyMap<string, Row>;
+  readonly connection: 'connecting' | 'live' | 'broken';
+  readonly problem: (kind: PageKind) => string | undefined;
+} {
+  const [, redraw] = useState(0);
+  useEffect(() => {
+    // One drawing for all changes of a frame.
+    let asked = false;
+    const watcher = (): void => {
+      if (asked) return;
+      asked = true;
+      requestAnimationFrame(() => {
+        asked = false;
+        redraw((count) => count + 1);
+      });
+    };
+    watchers.add(watcher);
+    return () => void watchers.delete(watcher);
+  }, []);
+  return { rows, connection, problem: (kind) => problems[kind] };
+}

@@ -1,0 +1,23 @@
+import type { Place } from '../shapes.ts';
+import { CopyButton } from './copy-button.ts';
+import { Dialog } from './dialog.ts';
+import { html, type View } from './htm-preact.js';
+import type { KeyKind } from './keys-page.ts';
+import { Snippets } from './snippets.ts';
+
+/** Shows a key that was just made, the only time that it is seen. */
+export function NewKey(props: {
+  readonly place: Place;
+  readonly kind: KeyKind;
+  readonly name: string;
+  readonly value: string;
+  readonly onClose: () => void;
+}): View {
+  const { place, kind, name, value, onClose } = props;
+  return html`<${Dialog} title=${`The key ${name}`} onClose=${onClose}>
+    <p>Copy it now: it is shown this once and is stored nowhere. Only its hash is.</p>
+    <div class="copy-line"><code class="secret" data-testid="new-key">${value}</code><${CopyButton} text=${value} what="the key" /></div>
+    ${kind === 'APIKey' && html`<${Snippets} gatewayURL=${place.gatewayURL} />`}
+    <footer><button onClick=${onClose}>I have copied it</button></footer>
+  <//>`;
+}

@@ -1,0 +1,176 @@
+import type { Place } from '../shapes.ts';
+import { change, declare } from './changing.ts';
+import { html, useEffect, useState, type View } from './htm-preact.js';
+import { nodePath } from './nodes-page.ts';
+import { done, failed } from './notices.ts';
+import { go } from './router.ts';
+import { useSchema } from './schema.ts';
+import { type Ref, Refusal, type Wishes } from './server.ts';
+import { type Fields, specEdits } from './spec-edits.ts';
+import { type Problems, SpecFields } from './spec-fields.ts';
+
+type Input = { currentTarget: HTMLInputElement };
+
+/** Fields that everybody looks for, in the order of the form; the others follow under "More". */
+const first = ['displayName', 'baseURL', 'enabled', 'priority', 'weight', 'manualModels', 'nativeFormats'];
+/** Edited elsewhere: the credential on its own, models on their page. */
+const elsewhere = ['apiKeySecretRef', 'encryptedAPIKey', 'models'];
+
+/** The credential as the form has it: kept while nothing is typed; to remove it is an act of its own. */
+interface Credential {
+  readonly text: string;
+  readonly clear: boolean;
+}
+
+/** Adds a node, or edits one: what is not touched stays as it is, and an empty API key keeps the key. */
+export function NodeForm(props: {
+  readonly place: Place;
+  /** The node to edit; undefined to add one. */
+  readonly node?: Ref & { readonly version: string; readonly manifest: string };
+  readonly spec: Fields;
+  readonly keySet: boolean;
+  readonly denied: string | undefined;
+}): View {
+  const { place, node, spec, keySet, denied } = props;
+  const schema = useSchema('UpstreamNode');
+  const [values, setValues] = useState<Fields>(spec);
+  const [name, setName] = useState('');
+  const [namespace, setNamespace] = useState(place.namespace);
+  const [credential, setCredential] = useState<Credential>({ text: '', clear: false });
+  const [problems, setProblems] = useState<Problems>(new Map());
+  const [busy, setBusy] = useState(false);
+  const [base, setBase] = useState(spec);
+  useEffect(() => {
+    // Somebody else's change of a field that is not touched here shows at once; what is typed stays.
+    setValues((typed) => ({ ...spec, ...touched(base, typed) }));
+    setBase(spec);
+    return undefined;
+  }, [JSON.stringify(spec)]);
+  if (schema === undefined) return html`<p aria-busy="true">Reading the fields…</p>`;
+
+  const disabled = denied !== undefined || busy;
+  const wishes = (): Wishes => ({
+    edits: specEdits(base, values, schema),
+    ...(credential.text === '' ? {} : { apiKey: credential.text }),
+    ...(credential.clear ? { clearApiKey: true } : {}),
+  });
+  const save = async (showYaml: boolean): Promise<void> => {
+    setBusy(true);
+    setProblems(new Map());
+    const ref: Ref = node ?? { kind: 'UpstreamNode', namespace, name };
+    try {
+      const options = showYaml ? { showYaml } : {};
+      const saved =
+        node === undefined
+          ? await declare(ref, wishes(), showYaml || undefined)
+          : await change(node, wishes(), { version: node.version, seen: node.manifest, ...options });
+      if (saved !== undefined) {
+        setCredential({ text: '', clear: false });
+        done(node === undefined ? `Added ${name}.` : `Saved ${node.name}.`);
+        if (node === undefined) go(nodePath(ref));
+      }
+    } catch (error) {
+      if (error instanceof Refusal && error.causes.length > 0) {
+        setProblems(new Map(error.causes.map(({ field, message }) => [field, message])));
+      }
+      failed(error);
+    }
+    setBusy(false);
+  };
+  const more = Object.keys(schema.properties ?? {}).filter(
+    (field) => !first.includes(field) && !elsewhere.includes(field),
+  );
+  const fields = (names: readonly string[]): View => html`<${SpecFields}
+    path="spec"
+    schema=${schema}
+    names=${names}
+    values=${values}
+    disabled=${disabled}
+    problems=${problems}
+    onChange=${setValues}
+  />`;
+
+  return html`<form
+    onSubmit=${(event: Event) => {
+      event.preventDefault();
+      void save(false);
+    }}
+  >
+    ${denied && html`<p class="problem" role="note">${denied}</p>`}
+    ${
+      node === undefined &&
+      html`<label>
+          <span>name <span aria-hidden="true">*</span></span>
+          <input required value=${name} disabled=${disabled} pattern="[a-z0-9]([-a-z0-9.]*[a-z0-9])?" maxlength="253" autofocus
+            aria-invalid=${problems.has('metadata.name') ? 'true' : undefined}
+            onInput=${(event: Input) => setName(event.currentTarget.value)} />
+          ${problems.has('metadata.name') && html`<small class="wrong" role="alert">${problems.get('metadata.name')}</small>`}
+          <small>Lower-case letters, digits, dashes and dots. It cannot be changed later.</small>
+        </label>
+        ${fields(['baseURL'])}`
+    }
+    <${CredentialField} credential=${credential} keySet=${keySet} disabled=${disabled} onChange=${setCredential} />
+    ${
+      node === undefined
+        ? html`<details>
+            <summary>More</summary>
+            <div class="fields">
+              <label>
+                <span>namespace</span>
+                <input value=${namespace} disabled=${disabled} onInput=${(event: Input) => setNamespace(event.currentTarget.value)} />
+              </label>
+              ${fields([...first.filter((field) => field !== 'baseURL'), ...more])}
+            </div>
+          </details>`
+        : html`${fields(first)}
+          <details>
+            <summary>More</summary>
+            <div class="fields">${fields(more)}</div>
+          </details>`
+    }
+    <div class="actions">
+      <button type="submit" disabled=${disabled} aria-busy=${busy ? 'true' : undefined}>${node === undefined ? 'Add' : 'Save'}</button>
+      <button type="button" class="secondary" disabled=${disabled} onClick=${() => void save(true)}>Show YAML</button>
+    </div>
+  </form>`;
+}
+
+function CredentialField(props: {
+  readonly credential: Credential;
+  readonly keySet: boolean;
+  readonly disabled: boolean;
+  readonly onChange: (credential: Credential) => void;
+}): View {
+  const { credential, keySet, disabled, onChange } = props;
+  return html`<label>
+      <span>API key</span>
+      <input
+        type="password"
+        autocomplete="off"
+        value=${credential.text}
+        disabled=${disabled || credential.clear}
+        placeholder=${keySet ? 'A key is set; leave this empty to keep it' : 'No key is set'}
+        onInput=${(event: Input) => onChange({ text: event.currentTarget.value, clear: false })}
+      />
+      <small>It is sealed before it is stored: only this gateway can read it, for this node's address alone.</small>
+    </label>
+    ${
+      keySet &&
+      html`<label class="inline">
+        <input
+          type="checkbox"
+          disabled=${disabled}
+          checked=${credential.clear}
+          onChange=${(event: Input) => onChange({ text: '', clear: event.currentTarget.checked })}
+        />
+        <span>Remove the API key</span>
+      </label>`
+    }`;
+}
+
+/** The fields of a form that differ from what it started with. */
+function touched(base: Fields, typed: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(typed).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(base[name])),
+  );
+}

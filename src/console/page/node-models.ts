@@ -1,0 +1,117 @@
+import type { NodeRow } from '../shapes.ts';
+import { change } from './changing.ts';
+import { html, useState, type View } from './htm-preact.js';
+import type { NodeResource } from './node-page.ts';
+import { done, failed } from './notices.ts';
+import { setQuery, useAddress } from './router.ts';
+import type { Ref } from './server.ts';
+import { type Column, WindowedTable } from './windowed-table.ts';
+
+interface Model {
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly source: string;
+  readonly aliases: readonly string[];
+  readonly missedSyncs: number;
+}
+
+const columns: readonly Column<Model>[] = [
+  {
+    title: 'Model',
+    cell: ({ name }) => html`<span class="url" title=${name}>${name}</span>`,
+    sort: ({ name }) => name,
+  },
+  {
+    title: 'Enabled',
+    cell: ({ enabled }) => (enabled ? 'yes' : html`<strong>no</strong>`),
+    sort: ({ enabled }) => String(enabled),
+  },
+  {
+    title: 'Source',
+    cell: ({ source, missedSyncs }) =>
+      missedSyncs > 0 ? html`${source} <small class="muted">not listed ${missedSyncs}×</small>` : source,
+    sort: ({ source }) => source,
+    wide: true,
+  },
+  {
+    title: 'Aliases',
+    cell: ({ aliases }) => aliases.join(', '),
+    sort: ({ aliases }) => aliases.join(),
+    wide: true,
+  },
+];
+
+/** The models of a node: filter, tick, enable or disable. */
+export function NodeModels(props: {
+  readonly ref_: Ref;
+  readonly row: NodeRow;
+  readonly node: NodeResource;
+  readonly denied: string | undefined;
+}): View {
+  const { ref_: ref, row, node, denied } = props;
+  const { query } = useAddress();
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
+  const text = (query.get('filter') ?? '').toLowerCase();
+  const models = modelsOf(node);
+  const shown = models.filter(
+    ({ name, aliases, source }) =>
+      name.toLowerCase().includes(text) ||
+      source.toLowerCase() === text ||
+      aliases.some((alias) => alias.toLowerCase().includes(text)),
+  );
+  const chosen = shown.filter(({ name }) => ticked.has(name)).map(({ name }) => name);
+  const set = async (names: readonly string[], enabled: boolean): Promise<void> => {
+    try {
+      if ((await change(ref, { models: { names, enabled } })) === undefined) return;
+      const what = names.length === 1 ? names[0] : `${names.length} models`;
+      done(`${enabled ? 'Enabled' : 'Disabled'} ${what}.`, () => void set(names, !enabled));
+      setTicked(new Set());
+    } catch (error) {
+      failed(error);
+    }
+  };
+  const off = chosen.length === 0 || denied !== undefined;
+  if (models.length === 0) {
+    return html`<article class="empty">
+      <h2>No models yet</h2>
+      <p>${row.message}</p>
+      <p>Synchronize asks the node for its list. A node that lists none needs a manual list, under Settings.</p>
+    </article>`;
+  }
+  return html`<div>
+    <div class="filters" role="search">
+      <input
+        type="search"
+        placeholder="Filter by name, alias or source"
+        aria-label="Filter by name, alias or source"
+        value=${query.get('filter') ?? ''}
+        onInput=${(event: { currentTarget: HTMLInputElement }) => setQuery('filter', event.currentTarget.value)}
+      />
+      <span class="count" role="status">${shown.length === models.length ? models.length : `${shown.length} of ${models.length}`} models</span>
+    </div>
+    <div class="bulk" role="toolbar" aria-label="Selected models">
+      <span>${chosen.length} selected</span>
+      <button class="outline small" disabled=${off} title=${denied} onClick=${() => void set(chosen, true)}>Enable selected</button>
+      <button class="outline small" disabled=${off} title=${denied} onClick=${() => void set(chosen, false)}>Disable selected</button>
+      ${denied && html`<small>${denied}</small>`}
+    </div>
+    <${WindowedTable}
+      label="Models"
+      columns=${columns}
+      rows=${shown}
+      idOf=${({ name }: Model) => name}
+      nameOf=${({ name }: Model) => name}
+      ticked=${ticked}
+      onTick=${setTicked}
+    />
+  </div>`;
+}
+
+/** What the node has, with the wishes for single models, which bite before the controller has repeated them. */
+function modelsOf({ spec, status }: NodeResource): Model[] {
+  const wishes = new Map((spec.models ?? []).map((wish) => [wish.name, wish]));
+  return (status?.models ?? []).map(({ name, enabled, source, missedSyncs = 0 }) => {
+    const wish = wishes.get(name);
+    return { name, enabled: wish?.enabled ?? enabled, source, aliases: wish?.aliases ?? [], missedSyncs };
+  });
+}

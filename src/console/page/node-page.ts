@@ -1,0 +1,149 @@
+import type { Detail, NodeRow, Place } from '../shapes.ts';
+import { setEnabled } from './changing.ts';
+import { DeleteDialog } from './delete-dialog.ts';
+import { useDetail } from './detail.ts';
+import { html, useState, type View } from './htm-preact.js';
+import { NodeForm } from './node-form.ts';
+import { NodeModels } from './node-models.ts';
+import { nodePath, synchronize } from './nodes-page.ts';
+import { denial, useRights } from './rights.ts';
+import { go } from './router.ts';
+import { Phase } from './status.ts';
+import { When } from './when.ts';
+
+/** The part of a node that this page reads. */
+export interface NodeResource {
+  readonly metadata: { readonly creationTimestamp?: string };
+  readonly spec: Readonly<Record<string, unknown>> & {
+    readonly apiKeySecretRef?: { readonly name: string; readonly key: string };
+    readonly encryptedAPIKey?: string;
+    readonly models?: readonly {
+      readonly name: string;
+      readonly enabled?: boolean;
+      readonly aliases?: readonly string[];
+    }[];
+  };
+  readonly status?: {
+    readonly models?: readonly {
+      readonly name: string;
+      readonly enabled: boolean;
+      readonly source: string;
+      readonly missedSyncs?: number;
+    }[];
+    readonly lastHealthCheckTime?: string;
+    readonly apiKeySet?: boolean;
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly reason: string;
+      readonly message: string;
+      readonly lastTransitionTime: string;
+    }[];
+  };
+}
+
+/** Adds a node. */
+export function NewNodePage({ place }: { place: Place }): View {
+  const rights = useRights(place.namespace);
+  return html`<section class="narrow">
+    <h1>Add a node</h1>
+    <${NodeForm} place=${place} spec=${{}} keySet=${false} denied=${denial(place, rights, 'UpstreamNode', 'create')} />
+  </section>`;
+}
+
+/** One node: how it stands, its fields to edit, and its models. */
+export function NodePage(props: { place: Place; namespace: string; name: string; models: boolean }): View {
+  const { place, namespace, name, models } = props;
+  const ref = { kind: 'UpstreamNode' as const, namespace, name };
+  const rights = useRights(namespace);
+  const { detail, problem } = useDetail(ref);
+  const [deletes, setDeletes] = useState(false);
+  if (problem !== undefined) {
+    return html`<section><h1>${name}</h1><p class="problem" role="alert">${problem}</p><a href="/nodes">All nodes</a></section>`;
+  }
+  if (detail === undefined)
+    return html`<section><h1>${name}</h1><p aria-busy="true">Reading the node…</p></section>`;
+  const row = detail.row as NodeRow;
+  const node = detail.resource as NodeResource;
+  const denied = denial(place, rights, 'UpstreamNode', 'edit', row.managedBy);
+  const noDelete = denial(place, rights, 'UpstreamNode', 'delete', row.managedBy);
+  const path = nodePath(row);
+
+  return html`<section>
+    <nav aria-label="Breadcrumb"><a href="/nodes">Nodes</a> / ${row.namespace} / ${row.name}</nav>
+    <hgroup class="head">
+      <h1>${row.displayName} <${Phase} phase=${row.phase} title=${row.message} />${!row.enabled && html` <span class="badge">disabled</span>`}</h1>
+      <div class="actions">
+        <button class="outline" disabled=${denied !== undefined} title=${denied} onClick=${() => void setEnabled([ref], !row.enabled)}>
+          ${row.enabled ? 'Disable' : 'Enable'}
+        </button>
+        <button class="outline" disabled=${denied !== undefined || row.syncing} title=${denied} aria-busy=${row.syncing ? 'true' : undefined} onClick=${() => void synchronize([row])}>
+          ${row.syncing ? 'Synchronizing…' : 'Synchronize'}
+        </button>
+        <button class="outline danger" disabled=${noDelete !== undefined} title=${noDelete} onClick=${() => setDeletes(true)}>Delete</button>
+      </div>
+    </hgroup>
+    <ul class="tabs">
+      <li><a href=${path} aria-current=${models ? undefined : 'page'}>Settings</a></li>
+      <li><a href=${`${path}/models`} aria-current=${models ? 'page' : undefined}>Models (${row.modelCount})</a></li>
+    </ul>
+    ${
+      models
+        ? html`<${NodeModels} ref_=${ref} row=${row} node=${node} denied=${denied} />`
+        : html`<${NodeFacts} row=${row} node=${node} detail=${detail} />
+          <${NodeForm}
+            place=${place}
+            node=${{ ...ref, version: row.version, manifest: detail.manifest }}
+            spec=${node.spec}
+            keySet=${node.spec.apiKeySecretRef !== undefined || node.spec.encryptedAPIKey !== undefined}
+            denied=${denied}
+          />`
+    }
+    ${
+      deletes &&
+      html`<${DeleteDialog}
+        ref_=${ref}
+        version=${row.version}
+        what="Requests go to the other nodes that serve its models; models that only this node serves are gone."
+        onClose=${() => setDeletes(false)}
+        onDeleted=${() => go('/nodes')}
+      />`
+    }
+  </section>`;
+}
+
+/** What the controller found: read-only. */
+function NodeFacts({ row, node, detail }: { row: NodeRow; node: NodeResource; detail: Detail }): View {
+  const { status, spec } = node;
+  const secret = spec.apiKeySecretRef;
+  const source =
+    secret !== undefined
+      ? `from the Secret ${secret.name}, entry ${secret.key}`
+      : spec.encryptedAPIKey === undefined
+        ? 'none is set'
+        : 'sealed in the manifest';
+  return html`<article class="facts">
+    <p class=${row.reason === 'ModelsSynced' ? '' : 'problem'}><strong>${row.reason}</strong>: ${row.message}</p>
+    <dl>
+      <div><dt>Models</dt><dd>${row.modelCount}, ${row.enabledModelCount} enabled</dd></div>
+      <div><dt>Last sync</dt><dd><${When} time=${row.lastSyncTime} /></dd></div>
+      <div><dt>Last health check</dt><dd><${When} time=${status?.lastHealthCheckTime} /></dd></div>
+      <div><dt>Date added</dt><dd><${When} time=${node.metadata.creationTimestamp} absent="unknown" /></dd></div>
+      <div><dt>API key</dt><dd>${status?.apiKeySet ? 'resolves' : 'does not resolve'}; ${source}</dd></div>
+      ${row.managedBy && html`<div><dt>Managed by</dt><dd>${row.managedBy}</dd></div>`}
+      ${detail.source && html`<div><dt>Declared in</dt><dd>${detail.source}</dd></div>`}
+    </dl>
+    ${row.lastSyncError && html`<p class="problem">Last synchronization failed: ${row.lastSyncError}</p>`}
+    <details>
+      <summary>Conditions and manifest</summary>
+      <table>
+        <thead><tr><th>Condition</th><th>Status</th><th>Reason</th><th>Message</th><th>Since</th></tr></thead>
+        <tbody>${(status?.conditions ?? []).map(
+          ({ type, status: is, reason, message, lastTransitionTime }) =>
+            html`<tr><td>${type}</td><td>${is}</td><td>${reason}</td><td>${message}</td><td><${When} time=${lastTransitionTime} /></td></tr>`,
+        )}</tbody>
+      </table>
+      <pre tabindex="0" aria-label="Manifest">${detail.manifest}</pre>
+    </details>
+  </article>`;
+}

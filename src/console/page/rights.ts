@@ -1,0 +1,41 @@
+import type { PageKind, Place, Rights } from '../shapes.ts';
+import { useEffect, useState } from './htm-preact.js';
+import { readRights } from './server.ts';
+
+const known = new Map<string, Promise<Rights>>();
+
+/** What this person may do in a namespace; undefined until the server has said. */
+export function useRights(namespace: string): Rights | undefined {
+  const [rights, setRights] = useState<Rights | undefined>(undefined);
+  useEffect(() => {
+    let asked = known.get(namespace);
+    if (asked === undefined) {
+      asked = readRights(namespace);
+      known.set(namespace, asked);
+      // A failure is not remembered: the next view asks again.
+      asked.catch(() => known.delete(namespace));
+    }
+    let here = true;
+    void asked.then((answer) => here && setRights(answer)).catch(() => {});
+    return () => {
+      here = false;
+    };
+  }, [namespace]);
+  return rights;
+}
+
+/** Why something is not to be done here; undefined when it may be. The server judges again when it is tried. */
+export function denial(
+  place: Place,
+  rights: Rights | undefined,
+  kind: PageKind,
+  act: 'create' | 'edit' | 'delete',
+  managedBy?: string,
+): string | undefined {
+  if (place.readOnly !== undefined) return place.readOnly;
+  if (managedBy !== undefined && act !== 'create') {
+    return `It is managed by ${managedBy}, which would undo a change made here. Change it there.`;
+  }
+  const right = rights?.[kind][act];
+  return right === undefined || right === true ? undefined : right;
+}

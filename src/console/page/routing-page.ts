@@ -1,0 +1,124 @@
+import type { KeyRow, Place, RouteAnswer, RouteNode } from '../shapes.ts';
+import { html, useEffect, useState, type View } from './htm-preact.js';
+import { useLive } from './live-rows.ts';
+import { nodePath } from './nodes-page.ts';
+import { setQuery, useAddress } from './router.ts';
+import { ask } from './server.ts';
+import { Phase } from './status.ts';
+
+type Selected = { currentTarget: HTMLSelectElement };
+
+const formats: readonly (readonly [string, string])[] = [
+  ['chat', 'Chat completions'],
+  ['responses', 'Responses'],
+  ['messages', 'Messages'],
+  ['completions', 'Completions'],
+  ['embeddings', 'Embeddings'],
+];
+/** So that typing a name asks once and not at each letter. */
+const settleMs = 150;
+
+/** Where a request would go: the candidates in their order with their shares, and why every other node is out. */
+export function RoutingPage({ place }: { place: Place }): View {
+  const { rows } = useLive();
+  const { query } = useAddress();
+  const [models, setModels] = useState<readonly string[]>([]);
+  const [answer, setAnswer] = useState<RouteAnswer | undefined>(undefined);
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const keys = [...rows.values()].filter((row): row is KeyRow => row.kind === 'APIKey');
+  const model = query.get('model') ?? '';
+  const format = query.get('format') ?? 'chat';
+  const key = query.get('key') ?? '';
+  // What decides of routing: any change of a node or key may.
+  const state = [...rows.values()]
+    .map(({ name, version, ...row }) => `${name} ${version} ${'phase' in row ? row.phase : ''}`)
+    .join();
+
+  useEffect(() => {
+    ask<readonly string[]>('GET', '/api/models').then(setModels, () => {});
+    return undefined;
+  }, [state]);
+  useEffect(() => {
+    if (model === '') {
+      setAnswer(undefined);
+      return undefined;
+    }
+    const timer = setTimeout(() => {
+      const asked = new URLSearchParams({ model, format, key });
+      ask<RouteAnswer>('GET', `/api/route?${asked}`).then(
+        (said) => {
+          setAnswer(said);
+          setProblem(undefined);
+        },
+        (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
+      );
+    }, settleMs);
+    return () => clearTimeout(timer);
+  }, [model, format, key, state]);
+
+  const taking = answer?.nodes.filter(({ tier }) => tier !== undefined) ?? [];
+  const out = answer?.nodes.filter(({ tier }) => tier === undefined) ?? [];
+  const tiers = [...new Set(taking.map(({ tier }) => tier))];
+  return html`<section>
+    <h1>Routing</h1>
+    <div class="filters">
+      <label><span>Model</span>
+        <input list="route-models" value=${model} placeholder="Any name that callers use" autocomplete="off"
+          onInput=${(event: { currentTarget: HTMLInputElement }) => setQuery('model', event.currentTarget.value)} />
+        <datalist id="route-models">${models.map((name) => html`<option value=${name}></option>`)}</datalist>
+      </label>
+      <label><span>Key</span>
+        <select onChange=${(event: Selected) => setQuery('key', event.currentTarget.value)}>
+          <option value="">Any key of ${place.namespace}</option>
+          ${keys.map(({ namespace, name }) => html`<option value=${`${namespace}/${name}`} selected=${`${namespace}/${name}` === key}>${namespace}/${name}</option>`)}
+        </select>
+      </label>
+      <label><span>Format</span>
+        <select onChange=${(event: Selected) => setQuery('format', event.currentTarget.value)}>
+          ${formats.map(([value, label]) => html`<option value=${value} selected=${value === format}>${label}</option>`)}
+        </select>
+      </label>
+    </div>
+    ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+    ${model === '' && html`<p class="muted">Name a model to see which nodes a request for it goes to, in which order, with which shares, and why every other node is out.</p>`}
+    ${
+      answer &&
+      html`<div role="status">
+        ${answer.refusal && html`<p class="problem">No node takes this request. A caller is told: <code>${answer.refusal}</code></p>`}
+        ${answer.notes.map((note) => html`<p><small>${note}</small></p>`)}
+        ${tiers.map(
+          (tier, index) => html`<article>
+            <h2>${index === 0 ? 'First' : 'Then, when those before fail'}</h2>
+            ${taking.filter((node) => node.tier === tier).map((node) => html`<${Taking} node=${node} />`)}
+          </article>`,
+        )}
+        ${
+          out.length > 0 &&
+          html`<article>
+            <h2>Out</h2>
+            <dl>${out.map(
+              (node) => html`<div class="out">
+                <dt><a href=${nodePath(node)}>${node.namespace}/${node.name}</a></dt>
+                ${node.excluded.map(({ message, remedy }) => html`<dd>${message} <span class="muted">${remedy}</span></dd>`)}
+              </div>`,
+            )}</dl>
+          </article>`
+        }
+        ${answer.others > 0 && html`<p class="muted">${answer.others} more nodes do not know the model.</p>`}
+      </div>`
+    }
+  </section>`;
+}
+
+function Taking({ node }: { node: RouteNode }): View {
+  const percent = Math.round((node.share ?? 0) * 1000) / 10;
+  return html`<div class="taking">
+    <span class="taking-name"><a href=${nodePath(node)}>${node.namespace}/${node.name}</a> <${Phase} phase=${node.phase} /></span>
+    <meter class="share-meter" min="0" max="100" value=${percent} aria-label=${`Share of ${node.name}`}>${percent} %</meter>
+    <span class="numeric">${percent} %</span>
+    <small class="muted">
+      priority ${node.priority}, weight ${node.weight}${node.conversion && `, ${node.conversion}`}${node.model !== undefined && `, as ${node.model}`}
+    </small>
+    ${node.remarks.map((remark) => html`<small>${remark}</small>`)}
+  </div>`;
+}

@@ -1,0 +1,244 @@
+import { type Child, html, type View } from './htm-preact.js';
+import type { FieldSchema, Fields } from './spec-edits.ts';
+
+/** What is wrong with fields, by their path (`spec.priority`). */
+export type Problems = ReadonlyMap<string, string>;
+type Input = { currentTarget: HTMLInputElement };
+
+interface FieldProps {
+  readonly name: string;
+  readonly path: string;
+  readonly schema: FieldSchema;
+  readonly required: boolean;
+  readonly value: unknown;
+  readonly disabled: boolean;
+  readonly problems: Problems;
+  readonly onChange: (value: unknown) => void;
+}
+
+/** The fields of an object, made from its schema: the same texts, bounds and choices that the server has. */
+export function SpecFields(props: {
+  readonly path: string;
+  readonly schema: FieldSchema;
+  readonly names: readonly string[];
+  readonly values: Fields;
+  readonly disabled: boolean;
+  readonly problems: Problems;
+  readonly onChange: (values: Fields) => void;
+}): View {
+  const { path, schema, names, values, disabled, problems, onChange } = props;
+  return html`${names.map((name) => {
+    const member = schema.properties?.[name];
+    return (
+      member &&
+      html`<${Field}
+        key=${name}
+        name=${name}
+        path=${`${path}.${name}`}
+        schema=${member}
+        required=${schema.required?.includes(name) ?? false}
+        value=${values[name]}
+        disabled=${disabled}
+        problems=${problems}
+        onChange=${(value: unknown) => onChange({ ...values, [name]: value })}
+      />`
+    );
+  })}`;
+}
+
+function Field(props: FieldProps): View {
+  const { name, path, schema, value, disabled, problems, onChange } = props;
+  if (schema.properties !== undefined) {
+    const fields = typeof value === 'object' && value !== null ? (value as Fields) : {};
+    return html`<details open=${[...problems.keys()].some((field) => field.startsWith(path))}>
+      <summary>${name} <small class="muted">${schema.description}</small></summary>
+      <div class="fields">
+        <${SpecFields}
+          path=${path}
+          schema=${schema}
+          names=${Object.keys(schema.properties)}
+          values=${fields}
+          disabled=${disabled}
+          problems=${problems}
+          onChange=${onChange}
+        />
+      </div>
+    </details>`;
+  }
+  if (schema.items?.properties !== undefined) return EntriesField(props);
+  if (schema.items?.enum !== undefined) return ChoicesField(props);
+  if (schema.type === 'boolean') {
+    return labelled(
+      props,
+      html`<input
+        type="checkbox"
+        role="switch"
+        disabled=${disabled}
+        checked=${value ?? schema.default ?? false}
+        onChange=${(event: Input) => onChange(event.currentTarget.checked)}
+      />`,
+      true,
+    );
+  }
+  if (schema.enum !== undefined) {
+    const chosen = value ?? schema.default ?? '';
+    return labelled(
+      props,
+      html`<select disabled=${disabled} onChange=${(event: { currentTarget: HTMLSelectElement }) => onChange(event.currentTarget.value)}>
+        ${schema.default === undefined && html`<option value="">not set</option>`}
+        ${schema.enum.map((choice) => html`<option value=${choice} selected=${choice === chosen}>${choice}</option>`)}
+      </select>`,
+    );
+  }
+  if (schema.type === 'array') return ListField(props);
+  if (schema.type === 'integer') {
+    return labelled(
+      props,
+      html`<input
+        type="number"
+        step="1"
+        min=${schema.minimum}
+        max=${schema.maximum}
+        disabled=${disabled}
+        placeholder=${schema.default}
+        value=${value ?? ''}
+        aria-invalid=${problems.has(path) ? 'true' : undefined}
+        onInput=${(event: Input) => onChange(numberOf(event.currentTarget.value))}
+      />`,
+    );
+  }
+  if (schema.format === 'date-time') {
+    return labelled(
+      props,
+      html`<input
+        type="datetime-local"
+        disabled=${disabled}
+        value=${typeof value === 'string' ? localTime(value) : ''}
+        aria-invalid=${problems.has(path) ? 'true' : undefined}
+        onChange=${(event: Input) => onChange(rfc3339(event.currentTarget.value))}
+      />`,
+    );
+  }
+  const long = (schema.maxLength ?? 0) > 4_096;
+  return labelled(
+    props,
+    html`<${long ? 'textarea' : 'input'}
+      disabled=${disabled}
+      value=${value ?? ''}
+      required=${props.required}
+      aria-invalid=${problems.has(path) ? 'true' : undefined}
+      onInput=${(event: Input) => onChange(event.currentTarget.value)}
+    />`,
+  );
+}
+
+/** A list of texts: one per line, or separated by commas. */
+function ListField(props: FieldProps): View {
+  const { value, disabled, path, problems, onChange } = props;
+  const lines = Array.isArray(value) ? value : [];
+  return labelled(
+    props,
+    html`<textarea
+      rows=${Math.min(10, Math.max(3, lines.length + 1))}
+      disabled=${disabled}
+      placeholder="One per line, or separated by commas"
+      aria-invalid=${problems.has(path) ? 'true' : undefined}
+      onChange=${(event: { currentTarget: HTMLTextAreaElement }) => onChange(namesIn(event.currentTarget.value))}
+    >${lines.join('\n')}</textarea>`,
+  );
+}
+
+function ChoicesField({ name, schema, value, disabled, onChange }: FieldProps): View {
+  const chosen = new Set(Array.isArray(value) ? value : []);
+  return html`<fieldset>
+    <legend>${name}</legend>
+    ${(schema.items?.enum ?? []).map(
+      (choice) => html`<label>
+        <input
+          type="checkbox"
+          disabled=${disabled}
+          checked=${chosen.has(choice)}
+          onChange=${(event: Input) => {
+            if (event.currentTarget.checked) chosen.add(choice);
+            else chosen.delete(choice);
+            onChange([...chosen]);
+          }}
+        /> ${choice}
+      </label>`,
+    )}
+    <small>${schema.description}</small>
+  </fieldset>`;
+}
+
+/** A list of named entries, such as headers: each with its own fields. */
+function EntriesField(props: FieldProps): View {
+  const { name, path, schema, value, disabled, problems, onChange } = props;
+  const entries = (Array.isArray(value) ? value : []) as readonly Fields[];
+  const item = schema.items ?? {};
+  return html`<fieldset>
+    <legend>${name}</legend>
+    <small>${schema.description}</small>
+    ${entries.map(
+      (entry, index) => html`<div class="entry fields">
+        <${SpecFields}
+          path=${`${path}[${index}]`}
+          schema=${item}
+          names=${Object.keys(item.properties ?? {})}
+          values=${entry}
+          disabled=${disabled}
+          problems=${problems}
+          onChange=${(next: Fields) => onChange(entries.map((one, at) => (at === index ? next : one)))}
+        />
+        <button type="button" class="outline small" disabled=${disabled} onClick=${() => onChange(entries.filter((_, at) => at !== index))}>
+          Remove this one
+        </button>
+      </div>`,
+    )}
+    ${problems.get(path) && html`<small class="wrong">${problems.get(path)}</small>`}
+    <button type="button" class="outline small" disabled=${disabled} onClick=${() => onChange([...entries, { name: '' }])}>Add one</button>
+  </fieldset>`;
+}
+
+function labelled(
+  { name, path, schema, required, problems }: FieldProps,
+  input: Child,
+  inline = false,
+): View {
+  const wrong = problems.get(path);
+  return html`<label class=${inline ? 'inline' : ''}>
+    ${inline && input}
+    <span>${name}${required && html`<span aria-hidden="true"> *</span>`}</span>
+    ${!inline && input}
+    ${wrong && html`<small class="wrong" role="alert">${wrong}</small>`}
+    <small>${schema.description} ${boundsOf(schema)}</small>
+  </label>`;
+}
+
+function boundsOf({ minimum, maximum, default: standard }: FieldSchema): string {
+  const bounds = minimum !== undefined && maximum !== undefined ? `${minimum} to ${maximum}` : '';
+  const unset =
+    standard === undefined || typeof standard === 'object' ? '' : `default ${JSON.stringify(standard)}`;
+  const facts = [bounds, unset].filter((fact) => fact !== '').join(', ');
+  return facts === '' ? '' : `(${facts})`;
+}
+
+function numberOf(text: string): number | string {
+  return text.trim() === '' || !Number.isFinite(Number(text)) ? text : Number(text);
+}
+
+/** Names that people typed one per line or separated by commas; each once. */
+export function namesIn(text: string): string[] {
+  return [...new Set(text.split(/[\n,]/).map((name) => name.trim()))].filter((name) => name !== '');
+}
+
+/** What a `datetime-local` input takes: the time in the reader's zone, without one. */
+function localTime(time: string): string {
+  const at = new Date(time);
+  if (Number.isNaN(at.getTime())) return '';
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+function rfc3339(local: string): string {
+  const at = new Date(local);
+  return Number.isNaN(at.getTime()) ? '' : at.toISOString().replace('.000Z', 'Z');
+}

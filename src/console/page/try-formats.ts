@@ -1,0 +1,118 @@
+/** A turn of the conversation that is tried. */
+export interface Turn {
+  readonly role: 'user' | 'assistant';
+  readonly text: string;
+}
+
+interface TryFormat {
+  readonly label: string;
+  readonly path: string;
+  readonly body: (
+    model: string,
+    turns: readonly Turn[],
+    stream: boolean,
+  ) => Readonly<Record<string, unknown>>;
+  /** The text in one event of a stream, or in a whole answer. */
+  readonly textOf: (said: unknown) => string;
+}
+
+const maxTokens = 2_048;
+
+/** The formats a model can be tried in, as the vendors' own SDKs would send them. */
+export const tryFormats: Readonly<Record<'chat' | 'responses' | 'messages' | 'completions', TryFormat>> = {
+  chat: {
+    label: 'Chat completions',
+    path: 'chat/completions',
+    body: (model, turns, stream) => ({
+      model,
+      stream,
+      messages: turns.map(({ role, text }) => ({ role, content: text })),
+    }),
+    textOf: (said) =>
+      text(said, ['choices', 0, 'delta', 'content']) || text(said, ['choices', 0, 'message', 'content']),
+  },
+  responses: {
+    label: 'Responses',
+    path: 'responses',
+    body: (model, turns, stream) => ({
+      model,
+      stream,
+      store: false,
+      input: turns.map(({ role, text: content }) => ({ role, content })),
+    }),
+    textOf: (said) =>
+      at(said, ['type']) === 'response.output_text.delta'
+        ? text(said, ['delta'])
+        : texts(said, ['output'], ['content'], ['text']),
+  },
+  messages: {
+    label: 'Messages',
+    path: 'messages',
+    body: (model, turns, stream) => ({
+      model,
+      stream,
+      max_tokens: maxTokens,
+      messages: turns.map(({ role, text: content }) => ({ role, content })),
+    }),
+    textOf: (said) =>
+      at(said, ['type']) === 'content_block_delta'
+        ? text(said, ['delta', 'text'])
+        : texts([said], [], ['content'], ['text']),
+  },
+  completions: {
+    label: 'Completions',
+    path: 'completions',
+    body: (model, turns, stream) => ({
+      model,
+      stream,
+      max_tokens: maxTokens,
+      prompt: turns.at(-1)?.text ?? '',
+    }),
+    textOf: (said) => text(said, ['choices', 0, 'text']),
+  },
+};
+
+export type TryFormatName = keyof typeof tryFormats;
+
+type Path = readonly (string | number)[];
+
+function at(value: unknown, path: Path): unknown {
+  let found = value;
+  for (const step of path) {
+    if (typeof found !== 'object' || found === null) return undefined;
+    found = (found as Readonly<Record<string | number, unknown>>)[step];
+  }
+  return found;
+}
+
+function text(value: unknown, path: Path): string {
+  const found = at(value, path);
+  return typeof found === 'string' ? found : '';
+}
+
+/** The texts of all parts of all items: what a whole answer says. */
+function texts(value: unknown, items: Path, parts: Path, member: Path): string {
+  const list = (found: unknown): readonly unknown[] => (Array.isArray(found) ? found : []);
+  return list(at(value, items))
+    .flatMap((item) => list(at(item, parts)))
+    .map((part) => text(part, member))
+    .join('');
+}
+
+/** Takes the data of server-sent events out of a text that arrives in pieces; the rest waits for the next piece. */
+export function createEventReader(): (piece: string) => string[] {
+  let rest = '';
+  return (piece) => {
+    const events = (rest + piece).split(/\r?\n\r?\n/);
+    rest = events.pop() ?? '';
+    return events
+      .map((event) =>
+        event
+          .split(/\r?\n/)
+          .filter((line) => line.startsWith('data:'))
+          .map((line) => line.slice(5).trimStart())
+          .join('\n'),
+      )
+      .filter((data) => data !== '');
+  };
+}

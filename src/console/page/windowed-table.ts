@@ -1,0 +1,130 @@
+import { type Child, html, useEffect, useRef, useState, type View } from './htm-preact.js';
+
+/** One column of a table. `sort` gives what rows are ordered by; without it the column cannot be sorted. */
+export interface Column<R> {
+  readonly title: string;
+  readonly cell: (row: R) => Child;
+  readonly sort?: (row: R) => string | number;
+  readonly numeric?: true;
+  /** Left out on narrow screens. */
+  readonly wide?: true;
+}
+
+const rowHeight = 44;
+const spare = 8;
+
+/**
+ * A table of which only the rows in sight are in the document: a thousand rows scroll as smoothly as ten. Every row is
+ * `rowHeight` pixels high. Ticked rows are known by `idOf`.
+ */
+export function WindowedTable<R>(props: {
+  readonly label: string;
+  readonly columns: readonly Column<R>[];
+  readonly rows: readonly R[];
+  readonly idOf: (row: R) => string;
+  readonly nameOf: (row: R) => string;
+  readonly ticked: ReadonlySet<string>;
+  readonly onTick: (ticked: ReadonlySet<string>) => void;
+}): View {
+  const { label, columns, rows, idOf, nameOf, ticked, onTick } = props;
+  const [order, setOrder] = useState<{ column: number; down: boolean }>({ column: 0, down: false });
+  const [view, setView] = useState({ top: 0, height: 800 });
+  const frame = useRef<HTMLElement | null>(null);
+  useEffect(() => {
+    const element = frame.current;
+    if (element === null) return undefined;
+    const seen = (): void => setView({ top: element.scrollTop, height: element.clientHeight });
+    seen();
+    element.addEventListener('scroll', seen, { passive: true });
+    const resized = new ResizeObserver(seen);
+    resized.observe(element);
+    return () => {
+      element.removeEventListener('scroll', seen);
+      resized.disconnect();
+    };
+  }, []);
+
+  const sorted = inOrder(rows, columns[order.column]?.sort, order.down);
+  const first = Math.max(0, Math.floor(view.top / rowHeight) - spare);
+  const end = Math.min(sorted.length, Math.ceil((view.top + view.height) / rowHeight) + spare);
+  const allTicked = rows.length > 0 && rows.every((row) => ticked.has(idOf(row)));
+
+  const tick = (row: R, on: boolean): void => {
+    const next = new Set(ticked);
+    if (on) next.add(idOf(row));
+    else next.delete(idOf(row));
+    onTick(next);
+  };
+  const sortBy = (column: number): void =>
+    setOrder((now) => ({ column, down: now.column === column && !now.down }));
+
+  return html`<div class="table-frame" ref=${frame} tabindex="0" role="region" aria-label=${label}>
+    <table aria-rowcount=${rows.length + 1}>
+      <thead>
+        <tr aria-rowindex="1">
+          <th scope="col" class="tick">
+            <input
+              type="checkbox"
+              aria-label="Select all that are shown"
+              checked=${allTicked}
+              onChange=${() => onTick(new Set(allTicked ? [] : rows.map(idOf)))}
+            />
+          </th>
+          ${columns.map(
+            ({ title, sort, numeric, wide }, index) => html`<th
+              scope="col"
+              class=${classes(numeric, wide)}
+              aria-sort=${order.column === index ? (order.down ? 'descending' : 'ascending') : undefined}
+            >
+              ${sort === undefined ? title : html`<button class="sort" onClick=${() => sortBy(index)}>${title}</button>`}
+            </th>`,
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        ${first > 0 && html`<tr class="space" aria-hidden="true"><td height=${first * rowHeight}></td></tr>`}
+        ${sorted.slice(first, end).map(
+          (
+            row,
+            index,
+          ) => html`<tr key=${idOf(row)} aria-rowindex=${first + index + 2} class=${ticked.has(idOf(row)) ? 'ticked' : ''}>
+            <td class="tick">
+              <input
+                type="checkbox"
+                aria-label=${`Select ${nameOf(row)}`}
+                checked=${ticked.has(idOf(row))}
+                onChange=${(event: { currentTarget: HTMLInputElement }) => tick(row, event.currentTarget.checked)}
+              />
+            </td>
+            ${columns.map(
+              ({ cell, numeric, wide }) => html`<td class=${classes(numeric, wide)}>${cell(row)}</td>`,
+            )}
+          </tr>`,
+        )}
+        ${end < sorted.length && html`<tr class="space" aria-hidden="true"><td height=${(sorted.length - end) * rowHeight}></td></tr>`}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function classes(numeric: true | undefined, wide: true | undefined): string {
+  return `${numeric ? 'numeric ' : ''}${wide ? 'wide' : ''}`;
+}
+
+const collator = new Intl.Collator(undefined, { numeric: true });
+
+function inOrder<R>(
+  rows: readonly R[],
+  by: ((row: R) => string | number) | undefined,
+  down: boolean,
+): readonly R[] {
+  if (by === undefined) return rows;
+  const keyed = rows.map((row) => ({ row, key: by(row) }));
+  keyed.sort((one, other) =>
+    typeof one.key === 'number' && typeof other.key === 'number'
+      ? one.key - other.key
+      : collator.compare(String(one.key), String(other.key)),
+  );
+  if (down) keyed.reverse();
+  return keyed.map(({ row }) => row);
+}

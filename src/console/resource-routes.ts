@@ -1,0 +1,94 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { applyEdits } from '../cli/edit/apply-edits.ts';
+import { DeclarationError, type Declarations, type Ref } from '../cli/edit/declarations.ts';
+import { rowOf } from './rows.ts';
+import type { Detail, Edited, PageKind } from './shapes.ts';
+import { planWishes, type Wishes, wishesSchema } from './wishes.ts';
+
+const named = z.object({
+  kind: z.enum(['UpstreamNode', 'APIKey', 'MasterKey']),
+  namespace: z.string().min(1).max(63),
+  name: z.string().min(1).max(253),
+});
+const editBody = z.strictObject({
+  wishes: wishesSchema,
+  version: z.string().max(1_024).optional(),
+  dryRun: z.boolean().default(false),
+});
+const deleteBody = z.strictObject({ version: z.string().max(1_024).optional() });
+const path = '/api/resources/:kind/:namespace/:name';
+
+/** Reads, declares, changes and deletes one resource. All of it goes through `declarations`, with this person's rights. */
+export function addResourceRoutes(
+  app: FastifyInstance,
+  options: {
+    readonly declarations: Declarations;
+    readonly randomBytes: (size: number) => Buffer;
+    readonly now: () => number;
+    readonly signal: AbortSignal;
+  },
+): void {
+  const { declarations, signal } = options;
+
+  app.get(path, async (request): Promise<Detail> => {
+    const declared = await declarations.get(refOf(request), signal);
+    const { resource, manifest, source } = declared;
+    return { row: rowOf(declared), resource: shown(resource), manifest, source };
+  });
+  app.post(path, async (request): Promise<Edited> => {
+    const ref = refOf(request);
+    const { wishes, version, dryRun } = read(editBody, request.body);
+    const before = await declarations.get(ref, signal);
+    const { edits } = await planWishes(wishes, ref, addressOf(wishes, before.resource.spec), options);
+    const asked = { dryRun, ...(version === undefined ? {} : { version }) };
+    const after = await declarations.edit(ref, edits, asked, signal);
+    return { before: before.manifest, after: after.manifest, row: rowOf(after) };
+  });
+  app.put(path, async (request): Promise<Edited & { value?: string }> => {
+    const ref = refOf(request);
+    const { wishes, dryRun } = read(editBody, request.body);
+    const { edits, value } = await planWishes(wishes, ref, addressOf(wishes, {}), options);
+    const { kind, namespace, name } = ref;
+    const manifest = { kind, metadata: { name, namespace }, spec: {} };
+    const whole = applyEdits(manifest, edits);
+    const made = await declarations.create(whole as typeof manifest, { dryRun }, signal);
+    const row = rowOf(made);
+    // What a dry run made is declared nowhere: its key opens nothing.
+    return { before: '', after: made.manifest, row, ...(value === undefined || dryRun ? {} : { value }) };
+  });
+  app.delete(path, async (request): Promise<object> => {
+    const { version } = read(deleteBody, request.body ?? {});
+    await declarations.remove(refOf(request), version === undefined ? {} : { version }, signal);
+    return {};
+  });
+}
+
+function refOf(request: FastifyRequest): Ref<PageKind> {
+  return read(named, request.params);
+}
+
+function read<T>(schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const causes = parsed.error.issues.map(({ path: field, message }) => ({ field: field.join('.'), message }));
+  throw new DeclarationError(
+    'Invalid',
+    causes.map(({ field, message }) => `${field}: ${message}`).join('; '),
+    causes,
+  );
+}
+
+/** The address that the node will have. */
+function addressOf(wishes: Wishes, spec: object): string | undefined {
+  const edit = wishes.edits.findLast(({ path: [, field] }) => field === 'baseURL');
+  if (edit !== undefined && 'value' in edit && typeof edit.value === 'string') return edit.value;
+  return 'baseURL' in spec && typeof spec.baseURL === 'string' ? spec.baseURL : undefined;
+}
+
+/** Without what is of no use to the page: a sealed credential is long and nobody reads it. */
+function shown(resource: { readonly spec: object }): unknown {
+  return 'encryptedAPIKey' in resource.spec
+    ? { ...resource, spec: { ...resource.spec, encryptedAPIKey: 'sealed' } }
+    : resource;
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Live } from './live.ts';
+import { refuse } from './refuse.ts';
+import type { RouteAnswer } from './shapes.ts';
+
+const asked = z.object({
+  model: z.string().min(1).max(512),
+  format: z.enum(['chat', 'responses', 'messages', 'completions', 'embeddings']),
+  /** `namespace/name` of an APIKey; empty for any key of the namespace. */
+  key: z.string().max(400).default(''),
+});
+export type RouteAsked = z.output<typeof asked>;
+
+/** Explains where a request would go, from what is declared. Throws DeclarationError. */
+export type ExplainRoute = (question: RouteAsked, live: Live) => Promise<RouteAnswer>;
+
+/** What is asked about models as a whole: their names, and where a request for one goes. */
+export function addRouteRoutes(app: FastifyInstance, live: Live, explain: ExplainRoute): void {
+  app.get('/api/models', async () => {
+    const names = new Set<string>();
+    for (const { resource } of live.declared('UpstreamNode')) {
+      for (const { name } of resource.status?.models ?? []) names.add(name);
+      for (const name of resource.spec.manualModels ?? []) names.add(name);
+      for (const { aliases = [] } of resource.spec.models ?? [])
+        for (const alias of aliases) names.add(alias);
+    }
+    return [...names].sort();
+  });
+  app.get('/api/route', async (request, reply) => {
+    const question = asked.safeParse(request.query);
+    if (!question.success) {
+      const [issue] = question.error.issues;
+      return refuse(reply, 422, {
+        reason: 'Invalid',
+        message: `${issue?.path.join('.')}: ${issue?.message}`,
+      });
+    }
+    return explain(question.data, live);
+  });
+}

@@ -1,0 +1,69 @@
+import type { Declared } from '../cli/edit/declarations.ts';
+import type { Condition } from '../resources/conditions.ts';
+import type { ResourceOf } from '../store/store.ts';
+import type { KeyRow, NodeRow, PageKind, Row } from './shapes.ts';
+
+const syncAnnotation = 'modelgateway.dev/sync-requested-at';
+
+/** A resource as the lists of the page show it. */
+export function rowOf(declared: Declared<PageKind>): Row {
+  const { resource } = declared;
+  return resource.kind === 'UpstreamNode' ? nodeRow(resource, declared) : keyRow(resource, declared);
+}
+
+function nodeRow(
+  { metadata, spec, status }: ResourceOf['UpstreamNode'],
+  { managedBy, version }: Declared<PageKind>,
+): NodeRow {
+  const ready = conditionOf(status?.conditions, 'Ready');
+  const asked = metadata.annotations?.[syncAnnotation];
+  return {
+    kind: 'UpstreamNode',
+    namespace: metadata.namespace,
+    name: metadata.name,
+    displayName: spec.displayName ?? metadata.name,
+    url: spec.baseURL,
+    enabled: spec.enabled,
+    phase: status?.phase ?? 'idle',
+    reason: ready?.reason ?? 'Pending',
+    message: ready?.message ?? 'The controller has not looked at it yet.',
+    modelCount: status?.modelCount ?? 0,
+    enabledModelCount: status?.enabledModelCount ?? 0,
+    lastSyncTime: status?.lastSyncTime,
+    lastSyncError: status?.lastSyncError,
+    priority: spec.priority,
+    weight: spec.weight,
+    managedBy,
+    version,
+    syncing: asked !== undefined && asked !== status?.lastHandledSyncRequest,
+  };
+}
+
+function keyRow(
+  { kind, metadata, spec, status }: ResourceOf['APIKey' | 'MasterKey'],
+  { managedBy, version }: Declared<PageKind>,
+): KeyRow {
+  const ready = conditionOf(status?.conditions, 'Ready');
+  return {
+    kind,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    displayName: spec.displayName ?? metadata.name,
+    enabled: spec.enabled,
+    ready: ready?.status ?? 'Unknown',
+    reason: ready?.reason ?? 'Pending',
+    message: ready?.message ?? 'The controller has not looked at it yet.',
+    hint: spec.hint ?? status?.hashes?.[0]?.hint,
+    models: 'models' in spec ? spec.models : undefined,
+    expirationTime: spec.expirationTime,
+    secretName: spec.secretName,
+    revision: spec.rotation?.revision ?? 0,
+    created: metadata.creationTimestamp,
+    managedBy,
+    version,
+  };
+}
+
+function conditionOf(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}

@@ -1,0 +1,74 @@
+import { timingSafeEqual } from 'node:crypto';
+
+/** Browsers that may be signed in at once; the one that was idle longest goes first. */
+const mostSessions = 20;
+/** Addresses that were made and not opened yet. */
+const mostTokens = 20;
+
+/** Who may use the console: whoever opens an address with a token, once, and from then on that browser by its cookie. */
+export interface Sessions {
+  /** A new token for an address. It is good for one use. */
+  newToken(): string;
+  /** The value of the cookie that a token is exchanged for; undefined when it is unknown or was used before. */
+  redeem(token: string): string | undefined;
+  /**
+   * Whether the cookie's session still lives. `acts` says that a person did something: what the page does by itself does
+   * not keep a session alive.
+   */
+  holds(cookie: string | undefined, acts: boolean): boolean;
+}
+
+/** `idleMs` is how long a session lives without an act; `now` is in milliseconds. */
+export function createSessions(options: {
+  randomBytes: (size: number) => Buffer;
+  now: () => number;
+  idleMs: number;
+}): Sessions {
+  const { randomBytes, now, idleMs } = options;
+  const tokens = new Set<string>();
+  const sessions = new Map<string, number>();
+  const secret = (): string => randomBytes(32).toString('base64url');
+
+  const dropIdle = (): void => {
+    for (const [cookie, actedMs] of sessions) if (now() - actedMs > idleMs) sessions.delete(cookie);
+  };
+
+  return {
+    newToken() {
+      const token = secret();
+      tokens.add(token);
+      for (const oldest of tokens) if (tokens.size > mostTokens) tokens.delete(oldest);
+      return token;
+    },
+    redeem(token) {
+      const known = matching(tokens, token);
+      if (known === undefined) return undefined;
+      tokens.delete(known);
+      const cookie = secret();
+      sessions.set(cookie, now());
+      for (const oldest of sessions.keys()) if (sessions.size > mostSessions) sessions.delete(oldest);
+      return cookie;
+    },
+    holds(cookie, acts) {
+      dropIdle();
+      const known = cookie === undefined ? undefined : matching(sessions.keys(), cookie);
+      if (known === undefined) return false;
+      if (acts) {
+        sessions.delete(known);
+        sessions.set(known, now());
+      }
+      return true;
+    },
+  };
+}
+
+/** Compares with each in constant time: how long a wrong guess takes must not tell how much of it is right. */
+function matching(known: Iterable<string>, given: string): string | undefined {
+  const wanted = Buffer.from(given);
+  let found: string | undefined;
+  for (const one of known) {
+    const bytes = Buffer.from(one);
+    if (bytes.length === wanted.length && timingSafeEqual(bytes, wanted)) found = one;
+  }
+  return found;
+}

@@ -1,0 +1,136 @@
+// What the server tells the page. The page imports these types alone from outside its folder.
+
+/** Kinds of resources that the page shows. */
+export type PageKind = 'UpstreamNode' | 'APIKey' | 'MasterKey';
+
+/** A node as the list shows it: no models, or a thousand nodes would be tens of megabytes. Times are RFC 3339. */
+export interface NodeRow {
+  readonly kind: 'UpstreamNode';
+  readonly namespace: string;
+  readonly name: string;
+  readonly displayName: string;
+  readonly url: string;
+  readonly enabled: boolean;
+  readonly phase: string;
+  /** The reason and message of the condition Ready. */
+  readonly reason: string;
+  readonly message: string;
+  readonly modelCount: number;
+  readonly enabledModelCount: number;
+  readonly lastSyncTime: string | undefined;
+  readonly lastSyncError: string | undefined;
+  readonly priority: number;
+  readonly weight: number;
+  /** Who owns the resource instead of people. */
+  readonly managedBy: string | undefined;
+  readonly version: string;
+  /** Whether a synchronization was asked for and is not done. */
+  readonly syncing: boolean;
+}
+
+/** An API key or master key as the lists show it. Never a key text or a hash. */
+export interface KeyRow {
+  readonly kind: 'APIKey' | 'MasterKey';
+  readonly namespace: string;
+  readonly name: string;
+  readonly displayName: string;
+  readonly enabled: boolean;
+  /** `True`, `False`, `Unknown`. */
+  readonly ready: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly hint: string | undefined;
+  readonly models: readonly string[] | undefined;
+  readonly expirationTime: string | undefined;
+  readonly secretName: string | undefined;
+  readonly revision: number;
+  readonly created: string | undefined;
+  readonly managedBy: string | undefined;
+  readonly version: string;
+}
+
+export type Row = NodeRow | KeyRow;
+
+/** What the page needs to know once. */
+export interface Place {
+  readonly place: string;
+  readonly namespace: string;
+  readonly version: string;
+  /** Why nothing can be changed here; undefined when it can. */
+  readonly readOnly: string | undefined;
+  /** The base URL for callers, for the snippets; undefined when it is not known. */
+  readonly gatewayURL: string | undefined;
+  /** Whether "Try it" can reach a gateway, and why not. */
+  readonly tryIt: string | undefined;
+}
+
+/** The first event of the live stream, and the one after a break. */
+export interface LiveState {
+  readonly rows: readonly Row[];
+  readonly problems: Readonly<Partial<Record<PageKind, string>>>;
+}
+
+/** What changed since the last event. */
+export interface LiveChanges {
+  readonly set: readonly Row[];
+  readonly removed: readonly { readonly kind: PageKind; readonly namespace: string; readonly name: string }[];
+  readonly problems: Readonly<Partial<Record<PageKind, string>>>;
+}
+
+/** One resource, whole. */
+export interface Detail {
+  readonly row: Row;
+  /** The resource, as JSON. */
+  readonly resource: unknown;
+  /** As people wrote it, in YAML. */
+  readonly manifest: string;
+  readonly source: string | undefined;
+}
+
+/** What an edit would do, or did. */
+export interface Edited {
+  readonly before: string;
+  readonly after: string;
+  readonly row: Row;
+}
+
+/** Why something could not be done. */
+export interface Refused {
+  readonly reason: string;
+  readonly message: string;
+  readonly causes: readonly { readonly field: string; readonly message: string }[];
+}
+
+/** May this person do it? True, or the reason why not. */
+export type Right = true | string;
+export type Rights = Readonly<
+  Record<PageKind, { readonly create: Right; readonly edit: Right; readonly delete: Right }>
+>;
+
+/** Where a request would go, as the page shows it. Shares are parts of 1. */
+export interface RouteAnswer {
+  readonly model: string;
+  /** What a caller would be told where no node takes the request. */
+  readonly refusal: string | undefined;
+  readonly notes: readonly string[];
+  readonly nodes: readonly RouteNode[];
+  /** How many more nodes have nothing to do with the model. */
+  readonly others: number;
+}
+
+export interface RouteNode {
+  readonly namespace: string;
+  readonly name: string;
+  readonly model: string | undefined;
+  readonly priority: number;
+  readonly weight: number;
+  readonly phase: string;
+  readonly tier: number | undefined;
+  readonly share: number | undefined;
+  /** `as it is`, or the conversion. Undefined for a node that gets no such request. */
+  readonly conversion: string | undefined;
+  /** Why it is a last resort, and what else people should know. */
+  readonly remarks: readonly string[];
+  /** Why it gets no such request, and the remedy of each. */
+  readonly excluded: readonly { readonly message: string; readonly remedy: string }[];
+}

@@ -1,0 +1,76 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import { request as ask } from 'undici';
+import { z } from 'zod';
+import { refuse } from './refuse.ts';
+
+const tried = z.object({
+  path: z.enum(['chat/completions', 'completions', 'responses', 'messages']),
+  key: z
+    .string()
+    .min(1)
+    .max(512)
+    .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII'),
+  body: z.record(z.string(), z.unknown()),
+});
+/** Headers of the gateway's answer that the page shows. */
+const shown = [
+  'x-model-gateway-node',
+  'x-model-gateway-attempts',
+  'x-model-gateway-conversion',
+  'x-model-gateway-dropped',
+  'x-request-id',
+];
+const timeoutMs = 900_000;
+
+/**
+ * Sends what the page tries to the gateway, as any caller would, and streams the answer back. The key is passed on and
+ * kept nowhere. The answer is bytes for the page to show: its type goes in a header of its own, so that no browser takes
+ * what a model said for a document.
+ */
+export function addTryRoute(app: FastifyInstance, gatewayURL: string | undefined): void {
+  app.post('/api/try', async (incoming, reply) => {
+    const wish = tried.safeParse(incoming.body);
+    if (!wish.success) {
+      const [issue] = wish.error.issues;
+      return refuse(reply, 422, {
+        reason: 'Invalid',
+        message: `${issue?.path.join('.')}: ${issue?.message}`,
+      });
+    }
+    if (gatewayURL === undefined) {
+      return refuse(reply, 503, {
+        reason: 'Unavailable',
+        message: 'The gateway is not known here. Start the console with --gateway-url URL.',
+      });
+    }
+    const { path, key, body } = wish.data;
+    const gone = new AbortController();
+    reply.raw.on('close', () => gone.abort());
+    const answer = await ask(`${gatewayURL}/${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'anthropic-version': '2023-06-01',
+      },
+      body: JSON.stringify(body),
+      signal: AbortSignal.any([gone.signal, AbortSignal.timeout(timeoutMs)]),
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+    }).catch(() => undefined);
+    if (answer === undefined) {
+      return refuse(reply, 502, {
+        reason: 'Unavailable',
+        message: `The gateway at ${gatewayURL} cannot be reached. Does it run?`,
+      });
+    }
+    reply.code(answer.statusCode).type('application/octet-stream');
+    reply.header('x-answer-type', String(answer.headers['content-type'] ?? ''));
+    for (const name of shown) {
+      const value = answer.headers[name];
+      if (typeof value === 'string') reply.header(name, value);
+    }
+    return reply.send(Readable.from(answer.body));
+  });
+}

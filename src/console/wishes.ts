@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import type { Declarations, Ref } from '../cli/edit/declarations.ts';
+import type { Edit } from '../cli/edit/edit.ts';
+import { generateKeyText, hashKeyText, keyHint } from '../resources/key-text.ts';
+import { sealApiKey } from '../resources/sealed-key.ts';
+
+const step = z.union([z.string().min(1).max(253), z.object({ name: z.string().min(1).max(512) })]);
+const path = z.tuple([z.literal('spec')]).rest(step);
+/** A spec's own credential fields are not for free edits: a key comes as `apiKey` and is sealed here. */
+const free = path.refine(
+  ([, field]) => field !== 'encryptedAPIKey',
+  'give the key as apiKey; it is sealed here',
+);
+
+/** What the page may ask to be changed of a resource. Bounded; the server's validation judges the rest. */
+export const wishesSchema = z.strictObject({
+  edits: z
+    .array(
+      z.union([
+        z.strictObject({ path: free, value: z.unknown() }),
+        z.strictObject({ path: free, remove: z.literal(true) }),
+      ]),
+    )
+    .max(2_000)
+    .default([]),
+  models: z
+    .strictObject({ names: z.array(z.string().min(1).max(512)).min(1).max(2_000), enabled: z.boolean() })
+    .optional(),
+  apiKey: z.string().min(1).max(16_384).optional(),
+  clearApiKey: z.literal(true).optional(),
+  sync: z.literal(true).optional(),
+  newKey: z.literal(true).optional(),
+});
+export type Wishes = z.output<typeof wishesSchema>;
+
+/** The edits that wishes come to, and the text of a key that was made on the way. */
+export interface Planned {
+  readonly edits: readonly Edit[];
+  readonly value: string | undefined;
+}
+
+/**
+ * Turns wishes into edits. A credential is sealed here, before it leaves this machine. `baseURL` is the address that the
+ * node will have, which the sealed key opens for.
+ */
+export async function planWishes(
+  wishes: Wishes,
+  ref: Ref,
+  baseURL: string | undefined,
+  options: {
+    readonly declarations: Declarations;
+    readonly randomBytes: (size: number) => Buffer;
+    readonly now: () => number;
+    readonly signal: AbortSignal;
+  },
+): Promise<Planned> {
+  const edits: Edit[] = [...(wishes.edits as readonly Edit[])];
+  if (wishes.models !== undefined) {
+    const { names, enabled } = wishes.models;
+    for (const name of names) edits.push({ path: ['spec', 'models', { name }, 'enabled'], value: enabled });
+  }
+  if (wishes.clearApiKey !== undefined || wishes.apiKey !== undefined) {
+    edits.push({ path: ['spec', 'apiKeySecretRef'], remove: true });
+    if (wishes.apiKey === undefined) edits.push({ path: ['spec', 'encryptedAPIKey'], remove: true });
+  }
+  if (wishes.apiKey !== undefined && baseURL !== undefined) {
+    const recipient = await options.declarations.sealingRecipient(options.signal);
+    const { namespace, name } = ref;
+    const sealed = await sealApiKey({ recipient, namespace, name, baseURL, apiKey: wishes.apiKey });
+    edits.push({ path: ['spec', 'encryptedAPIKey'], value: sealed });
+  }
+  if (wishes.sync !== undefined) {
+    const requested = new Date(options.now()).toISOString();
+    edits.push({ path: ['metadata', 'annotations', 'modelgateway.dev/sync-requested-at'], value: requested });
+  }
+  if (wishes.newKey === undefined) return { edits, value: undefined };
+  const value = generateKeyText(ref.kind === 'MasterKey' ? 'master' : 'api', options.randomBytes);
+  edits.push({ path: ['spec', 'hash'], value: hashKeyText(value) });
+  edits.push({ path: ['spec', 'hint'], value: keyHint(value) });
+  return { edits, value };
+}
