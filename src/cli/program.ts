@@ -19,6 +19,22 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: 'list the nodes: URL, status, models, last sync',
     load: async () => (await import('./node/list.ts')).addNodes,
   },
+  check: {
+    summary: 'check a folder of manifests before it is pushed',
+    load: async () => (await import('./check/command.ts')).addCheck,
+  },
+  node: {
+    summary: 'show, add, edit, enable, disable, delete, sync a node',
+    load: async () => (await import('./node/node.ts')).addNode,
+  },
+  models: {
+    summary: 'list the models: who serves each, in which order',
+    load: async () => (await import('./model/list.ts')).addModels,
+  },
+  model: {
+    summary: 'show a model; enable and disable models of a node',
+    load: async () => (await import('./model/model.ts')).addModel,
+  },
   version: {
     summary: 'the version of this program and of what runs in the cluster',
     load: async () => (await import('./version.ts')).addVersion,

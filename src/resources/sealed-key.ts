@@ -50,6 +50,18 @@ export function isCredential(apiKey: string): boolean {
 }
 
 /**
+ * Whether a text can be a sealed credential: complete armor around an age file. Whether it opens only its identity tells.
+ */
+export function isSealedText(text: string): boolean {
+  try {
+    const file = Buffer.from(armor.decode(text)).toString('latin1');
+    return file.startsWith('age-encryption.org/v1\n') && file.includes('\n--- ');
+  } catch {
+    return false;
+  }
+}
+
+/**
  * Seals a node's credential to a gateway's recipient, for `spec.encryptedAPIKey`. It is bound to the node's namespace
  * and name and to the origin of its `baseURL`, so that nobody can use it from a node of their own.
  * @returns armored age text

@@ -1,0 +1,131 @@
+import { stat } from 'node:fs/promises';
+import { relative, resolve, sep } from 'node:path';
+import { Option } from 'commander';
+import { productVersion } from '../../observe/version.ts';
+import { FolderReader } from '../../store/read-folder.ts';
+import { CommandError } from '../command-error.ts';
+import type { CommandContext } from '../context.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { explained } from '../help.ts';
+import { type Column, listText, printData } from '../output.ts';
+import type { AddCommand } from '../program.ts';
+import type { Tint } from '../table.ts';
+import { type Finding, finding } from './finding.ts';
+import { type CheckedFolder, FolderReading } from './folder.ts';
+import { judge, sorted } from './judge.ts';
+import type { Level } from './rules.ts';
+import { sarif, sentence } from './sarif.ts';
+
+const formats = ['table', 'json', 'yaml', 'sarif'] as const;
+
+interface CheckFlags {
+  readonly output: (typeof formats)[number];
+  readonly sarif?: true;
+  readonly strict?: true;
+  readonly homeNamespace: string;
+}
+
+/** `check` */
+export const addCheck: AddCommand = (program, context) => {
+  const command = program
+    .command('check')
+    .description('Checks a folder of manifests before a push: schema, references, secrets.')
+    .argument('<dir>', 'the folder, or - for manifests that are piped in')
+    .addOption(new Option('-o, --output <format>', formats.join(', ')).choices(formats).default('table'))
+    .option('--sarif', 'the same as -o sarif: SARIF 2.1.0, for code scanning')
+    .option('--strict', 'warnings fail too')
+    .option('--home-namespace <name>', "the platform team's namespace", 'default')
+    .action(async (dir: string, flags: CheckFlags) => {
+      const { folder, findings } = await readAll(context, dir);
+      const { homeNamespace } = flags;
+      const all = sorted([...findings, ...judge(folder, { homeNamespace, now: context.clock.wall() })]);
+      await print(context, flags.sarif === true ? 'sarif' : flags.output, all);
+      context.err.write(`${summary(folder, all)}\n`);
+      const failing = flags.strict === true ? ['error', 'warning'] : ['error'];
+      if (all.some(({ level }) => failing.includes(level))) throw new CommandError(exitCodes.failed, '');
+    });
+  explained(command, {
+    notes: [
+      'Nothing is contacted. Objects of other kinds are passed over, Helm templates too;',
+      'a Kustomize folder is read as it stands: to judge the result, pipe it in.',
+      'Exit code 1: there was an error, or with --strict a warning. Keys are not shown.',
+    ],
+    examples: ['check manifests', 'check manifests --strict -o sarif > check.sarif'],
+  });
+};
+
+async function readAll(
+  context: CommandContext,
+  dir: string,
+): Promise<{ folder: CheckedFolder; findings: Finding[] }> {
+  const reading = new FolderReading();
+  const findings: Finding[] = [];
+  if (dir === '-') {
+    findings.push(...reading.add('<stdin>', await readText(context)));
+    return { folder: reading.folder(), findings };
+  }
+  await mustBeFolder(dir);
+  const reader = new FolderReader(dir, () => context.clock.wall().getTime());
+  for await (const news of reader.news()) {
+    context.signal.throwIfAborted();
+    const file = shown(dir, news.file);
+    if ('problem' in news) {
+      const place = { file, line: 1, column: 1, object: undefined, field: '' };
+      findings.push(
+        finding('unreadable-file', { ...place, message: news.problem, remedy: 'make it readable' }),
+      );
+    } else if (news.text !== undefined) {
+      findings.push(...reading.add(file, news.text));
+    }
+  }
+  return { folder: reading.folder(), findings };
+}
+
+/** From the folder that the command was called in, as code scanning wants it; the whole path for files elsewhere. */
+function shown(dir: string, file: string): string {
+  const path = resolve(dir, file);
+  const below = relative('', path);
+  return (below.startsWith('..') ? path : below).split(sep).join('/');
+}
+
+async function mustBeFolder(dir: string): Promise<void> {
+  const found = await stat(dir).catch(() => undefined);
+  if (found?.isDirectory() === true) return;
+  const what = found === undefined ? 'does not exist' : 'is a file; give its folder, or - and pipe it in';
+  throw new CommandError(exitCodes.unavailable, `${dir} ${what}.`);
+}
+
+async function readText({ stdin }: CommandContext): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of stdin) pieces.push(Buffer.from(piece));
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+const tints: Readonly<Record<Level, Tint>> = { error: 'bad', warning: 'warn', note: 'faint' };
+
+const columns: readonly Column<Finding>[] = [
+  { title: 'PLACE', cell: ({ file, line, column }) => `${file}:${line}:${column}` },
+  { title: 'LEVEL', cell: ({ level }) => level, tint: ({ level }) => tints[level] },
+  { title: 'RULE', cell: ({ rule }) => rule },
+  { title: 'MESSAGE', cell: sentence },
+];
+
+async function print(
+  context: CommandContext,
+  format: CheckFlags['output'],
+  findings: Finding[],
+): Promise<void> {
+  if (format === 'sarif') return printData(context, 'json', sarif(findings, productVersion()));
+  if (format !== 'table') return printData(context, format, { findings });
+  if (findings.length > 0) context.out.write(listText(context, 'table', { items: findings, columns }));
+}
+
+function summary({ files, objects, foreign }: CheckedFolder, findings: readonly Finding[]): string {
+  const count = (level: Level): string => {
+    const found = findings.filter((each) => each.level === level).length;
+    return `${found} ${level}${found === 1 ? '' : 's'}`;
+  };
+  const passed = foreign === 0 ? '' : `, and passed over ${foreign} of other kinds`;
+  const read = `Checked ${objects.length} object${objects.length === 1 ? '' : 's'} in ${files} file${files === 1 ? '' : 's'}${passed}`;
+  return `${read}: ${count('error')}, ${count('warning')}, ${count('note')}.`;
+}

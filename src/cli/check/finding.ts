@@ -1,0 +1,48 @@
+import { type Level, type RuleId, rules } from './rules.ts';
+
+/** Something that a person should look at, with its place. Never holds a credential. */
+export interface Finding {
+  readonly rule: RuleId;
+  readonly level: Level;
+  /** As given on the command line and below it, with `/`; `<stdin>` for what was piped in. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  readonly column: number;
+  /** `Kind/namespace/name`, where the document says that much. */
+  readonly object: string | undefined;
+  /** Such as `spec.models[2].name`; empty for the document itself. */
+  readonly field: string;
+  /** What is wrong, in a clause. */
+  readonly message: string;
+  /** What to do about it, in a clause. */
+  readonly remedy: string;
+}
+
+/** A finding with its rule's own level and every key-looking text masked. */
+export function finding(rule: RuleId, rest: Omit<Finding, 'rule' | 'level'>): Finding {
+  const { message, remedy } = rest;
+  return { rule, level: rules[rule].level, ...rest, message: masked(message), remedy: masked(remedy) };
+}
+
+/**
+ * Texts that are keys by their look: those of well-known vendors, ours, and age's. The prefix alone is in documentation
+ * everywhere, so what follows must look random.
+ */
+const keyTexts =
+  /(?<![A-Za-z0-9])(?:sk-[A-Za-z0-9_-]{20,}|mg[km]_[0-9A-Za-z]{49}|AGE-SECRET-KEY-1[0-9A-Z]{50,}|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|hf_[A-Za-z0-9]{20,}|AIza[A-Za-z0-9_-]{35}|AKIA[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{30,})/g;
+
+/** Where key-looking texts begin. */
+export function keyTextOffsets(text: string): number[] {
+  return [...text.matchAll(keyTexts)].filter(([found]) => looksRandom(found)).map(({ index }) => index);
+}
+
+function masked(text: string): string {
+  return text.replaceAll(keyTexts, (found) => (looksRandom(found) ? '***' : found));
+}
+
+/** Placeholders such as `sk-your-key-goes-here-please` and `sk-xxxxxxxxxxxxxxxxxxxx` do not. */
+function looksRandom(text: string): boolean {
+  const secret = text.replace(/^[a-zA-Z]+[-_]/, '');
+  return /[0-9]/.test(secret) && new Set(secret).size >= 10;
+}

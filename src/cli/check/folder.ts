@@ -1,0 +1,99 @@
+import type { ApiKey } from '../../resources/api-key.ts';
+import type { MasterKey } from '../../resources/master-key.ts';
+import type { Secret } from '../../resources/secret.ts';
+import type { UpstreamNode } from '../../resources/upstream-node.ts';
+import { type CheckedObject, readFile } from './documents.ts';
+import { type Finding, finding } from './finding.ts';
+import { isNotMeantForUs, secretMadeBy } from './foreign.ts';
+
+/** A valid resource with where it stands. */
+export interface Placed<R> {
+  readonly resource: R;
+  readonly object: CheckedObject;
+}
+
+/** What a folder declares, as far as it is valid. */
+export interface CheckedFolder {
+  /** Objects of ours, valid or not. */
+  readonly objects: readonly CheckedObject[];
+  readonly nodes: readonly Placed<UpstreamNode>[];
+  readonly keys: readonly Placed<ApiKey | MasterKey>[];
+  readonly secrets: ReadonlyMap<string, Secret>;
+  /** Secrets, as `namespace/name`, that something in the folder makes without showing what they hold. */
+  readonly madeSecrets: ReadonlySet<string>;
+  /** Namespaces that some document names, of whatever kind. */
+  readonly namespaces: ReadonlySet<string>;
+  /** Objects that are for others to read. */
+  readonly foreign: number;
+  readonly files: number;
+}
+
+/** Collects what files declare; `findings` is what their texts alone tell. */
+export class FolderReading {
+  readonly #objects: CheckedObject[] = [];
+  readonly #nodes: Placed<UpstreamNode>[] = [];
+  readonly #keys: Placed<ApiKey | MasterKey>[] = [];
+  readonly #secrets = new Map<string, Secret>();
+  readonly #madeSecrets = new Set<string>();
+  readonly #namespaces = new Set<string>();
+  #foreign = 0;
+  #files = 0;
+
+  /** Takes a file and gives what is wrong with it by itself. */
+  add(file: string, text: string): readonly Finding[] {
+    this.#files += 1;
+    const { objects, findings } = readFile(file, text);
+    const [, base = ''] = /([^/]*)$/.exec(file) ?? [];
+    for (const object of objects) this.#take(object);
+    if (!/^kustomization\.ya?ml$/i.test(base)) return findings;
+    const place = { file, line: 1, column: 1, object: undefined, field: '' };
+    const message = 'kustomizations are not followed: the files below are judged as they stand';
+    const remedy = 'to judge what is applied: kustomize build DIR | model-gateway check -';
+    return [...findings, finding('not-judged', { ...place, message, remedy })];
+  }
+
+  folder(): CheckedFolder {
+    return {
+      objects: this.#objects,
+      nodes: this.#nodes,
+      keys: this.#keys,
+      secrets: this.#secrets,
+      madeSecrets: this.#madeSecrets,
+      namespaces: this.#namespaces,
+      foreign: this.#foreign,
+      files: this.#files,
+    };
+  }
+
+  #take(object: CheckedObject): void {
+    const { resource } = object;
+    if (resource === undefined) {
+      const raw = object.raw();
+      const secret = secretMadeBy(raw);
+      if (secret !== undefined) this.#madeSecrets.add(secret);
+      if (object.foreign !== undefined || secret !== undefined || isNotMeantForUs(raw)) {
+        this.#foreign += 1;
+        this.#noteNamespace(raw);
+      } else {
+        this.#objects.push(object);
+      }
+      return;
+    }
+    this.#objects.push(object);
+    const { namespace, name } = resource.metadata;
+    if (resource.kind === 'UpstreamNode') this.#nodes.push({ resource, object });
+    else if (resource.kind === 'Secret') this.#secrets.set(`${namespace}/${name}`, resource);
+    else this.#keys.push({ resource, object });
+    if (resource.kind !== 'UpstreamNode') this.#namespaces.add(namespace);
+  }
+
+  #noteNamespace(raw: unknown): void {
+    if (typeof raw !== 'object' || raw === null) return;
+    const { kind, metadata } = raw as {
+      kind?: unknown;
+      metadata?: { name?: unknown; namespace?: unknown } | null;
+    };
+    const namespace = kind === 'Namespace' ? metadata?.name : metadata?.namespace;
+    if (typeof namespace === 'string') this.#namespaces.add(namespace);
+  }
+}

@@ -1,0 +1,33 @@
+import { nearest } from '../../resources/nearest.ts';
+
+const group = 'modelgateway.dev';
+const kinds = ['UpstreamNode', 'APIKey', 'MasterKey'];
+/** Fields of `spec` that a document of ours without apiVersion and kind would have. */
+const tellingFields = ['baseURL', 'apiKeySecretRef', 'encryptedAPIKey', 'manualModels', 'callerNamespaces'];
+
+/**
+ * Whether a document that is none of ours, as it stands, was not meant to be: values of a chart, a kustomization, an
+ * object of another API whose kind has the same name. Mistyped ones of ours are not.
+ */
+export function isNotMeantForUs(document: unknown): boolean {
+  if (typeof document !== 'object' || document === null || Array.isArray(document)) return true;
+  const { apiVersion, kind, spec } = document as Record<string, unknown>;
+  if (typeof apiVersion === 'string' && apiVersion.includes('/')) {
+    return nearest(apiVersion.split('/')[0] ?? '', [group]) === undefined;
+  }
+  if (kind === 'Secret') return apiVersion !== undefined && apiVersion !== 'v1';
+  if (typeof kind === 'string') return nearest(kind, kinds) === undefined;
+  if (apiVersion !== undefined) return true;
+  return typeof spec !== 'object' || spec === null || !tellingFields.some((field) => field in spec);
+}
+
+/** The Secret that a foreign object makes, as `namespace/name`: those that keep Secrets in Git, or fetch them. */
+export function secretMadeBy(document: unknown): string | undefined {
+  if (typeof document !== 'object' || document === null) return undefined;
+  const { kind, metadata, spec, sops } = document as Record<string, unknown>;
+  const isSops = kind === 'Secret' && sops !== undefined;
+  if (!isSops && kind !== 'SealedSecret' && kind !== 'ExternalSecret') return undefined;
+  const { name, namespace = 'default' } = (metadata ?? {}) as Record<string, unknown>;
+  const target = ((spec ?? {}) as { target?: { name?: unknown } }).target?.name;
+  return typeof (target ?? name) === 'string' ? `${String(namespace)}/${String(target ?? name)}` : undefined;
+}

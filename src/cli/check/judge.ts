@@ -1,0 +1,28 @@
+import { documentFindings } from './document-rules.ts';
+import type { Finding } from './finding.ts';
+import type { CheckedFolder } from './folder.ts';
+import { keyFindings } from './key-rules.ts';
+import { nodeFindings } from './node-rules.ts';
+
+/** What the rules are judged by besides the files. */
+export interface Circumstances {
+  /** Whose nodes every namespace may use, where they admit it. */
+  readonly homeNamespace: string;
+  readonly now: Date;
+}
+
+/** Everything that is wrong with what a folder declares. Pure. */
+export function judge(folder: CheckedFolder, circumstances: Circumstances): Finding[] {
+  return [...documentFindings(folder), ...nodeFindings(folder), ...keyFindings(folder, circumstances)];
+}
+
+/** By file and place. */
+export function sorted(findings: readonly Finding[]): Finding[] {
+  return findings.toSorted(
+    (one, other) =>
+      (one.file < other.file ? -1 : Number(one.file > other.file)) ||
+      one.line - other.line ||
+      one.column - other.column ||
+      (one.rule < other.rule ? -1 : Number(one.rule > other.rule)),
+  );
+}

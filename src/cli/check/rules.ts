@@ -1,0 +1,116 @@
+/** How bad a finding is: `error` would not work, `warning` is hardly meant, `note` cannot be judged from files alone. */
+export type Level = 'error' | 'warning' | 'note';
+
+interface RuleText {
+  readonly level: Level;
+  /** What the rule looks for, in a sentence. */
+  readonly summary: string;
+  /** Why it matters and what to do, for the pages where findings are shown. */
+  readonly help: string;
+}
+
+/** Every rule of `check`. The names are in people's CI settings: one is never given another meaning. */
+export const rules = {
+  'unreadable-file': {
+    level: 'error',
+    summary: 'A manifest file cannot be read.',
+    help: 'Files are read as UTF-8. What cannot be read here cannot be applied either.',
+  },
+  yaml: {
+    level: 'error',
+    summary: 'A file is not YAML.',
+    help: 'Nothing of the file applies. The message says what the parser stumbled over, without quoting it.',
+  },
+  schema: {
+    level: 'error',
+    summary: 'A field is unknown, missing or has a value that it may not have.',
+    help: 'These are the rules that the API server applies: the schemas of the CRDs and the CEL rules in them.',
+  },
+  'duplicate-name': {
+    level: 'error',
+    summary: 'Two documents declare one object.',
+    help: 'The later one overwrites the earlier one in a cluster; in standalone mode the first one is in force.',
+  },
+  'hash-conflict': {
+    level: 'error',
+    summary: 'Two keys claim one hash.',
+    help: 'A hash belongs to the oldest object that claims it; the others are not in force (HashConflict).',
+  },
+  'sealed-key': {
+    level: 'error',
+    summary: 'A sealed credential is damaged.',
+    help: 'spec.encryptedAPIKey must be the whole armored text that `model-gateway seal` prints.',
+  },
+  'secret-entry-missing': {
+    level: 'error',
+    summary: 'A Secret of the folder lacks the entry that a node names.',
+    help: 'Requests go to a node only when every credential it names resolves.',
+  },
+  'key-text': {
+    level: 'error',
+    summary: 'A text that looks like a key stands in clear.',
+    help: 'Whoever can read the repository, now or later, can use it. Revoke the key, and put the new one into a Secret outside of Git or seal it with `model-gateway seal`.',
+  },
+  'secret-in-clear': {
+    level: 'warning',
+    summary: 'A Secret holds its data in clear.',
+    help: 'base64 is no encryption. Seal a credential with `model-gateway seal`, or encrypt the Secret with SOPS or Sealed Secrets, or make it by an external operator.',
+  },
+  'alias-conflict': {
+    level: 'warning',
+    summary: 'An alias is shadowed by another name of the same node.',
+    help: 'Within a node a real name beats an alias; of two equal aliases the entry whose name sorts first has it.',
+  },
+  'model-unserved': {
+    level: 'warning',
+    summary: 'A model that a manifest names is served by no node.',
+    help: 'A wish in spec.models serves nothing by itself: the model must be discovered or in spec.manualModels.',
+  },
+  'allowlist-unknown-model': {
+    level: 'warning',
+    summary: 'An allowlist names a model that no node serves to this key.',
+    help: 'Every node that the key may use has a manual list and is never asked for its models, so this is certain.',
+  },
+  'allowlist-unjudged': {
+    level: 'note',
+    summary: 'Whether the models of an allowlist exist cannot be told from files.',
+    help: 'Models are discovered while the gateway runs. Look at the condition ModelsResolved of the key there.',
+  },
+  'key-without-nodes': {
+    level: 'warning',
+    summary: 'No node of the folder serves the namespace of a key.',
+    help: "A node serves its own namespace, and others where its callerNamespaces admits the key's namespace and it lives in the home namespace or in one that the key's nodeNamespaces names.",
+  },
+  'caller-namespace-unused': {
+    level: 'warning',
+    summary: 'A node admits a namespace that nothing in the folder uses.',
+    help: 'A name that is mistyped admits nobody.',
+  },
+  'node-namespace-unused': {
+    level: 'warning',
+    summary: 'A key accepts nodes of a namespace that has none that admits it.',
+    help: "Both sides must agree: the key's nodeNamespaces and the node's callerNamespaces.",
+  },
+  'secret-not-in-folder': {
+    level: 'note',
+    summary: 'A Secret that a node names is not in the folder.',
+    help: 'That is as it should be where Secrets are not kept in Git; it must exist in the cluster.',
+  },
+  'key-expired': {
+    level: 'warning',
+    summary: 'A key has expired already.',
+    help: 'An expired key opens nothing.',
+  },
+  'server-field': {
+    level: 'warning',
+    summary: 'A document carries fields that the API server writes.',
+    help: 'It was copied out of a cluster. uid and resourceVersion make an apply fail once they are outdated, and status is ignored.',
+  },
+  'not-judged': {
+    level: 'note',
+    summary: 'A file was passed over.',
+    help: 'Helm templates and Kustomize folders are not rendered: pipe the result in, as in `kustomize build . | model-gateway check -`.',
+  },
+} as const satisfies Record<string, RuleText>;
+
+export type RuleId = keyof typeof rules;
