@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
+import { productVersion } from '../observe/version.ts';
 import { CommandError } from './command-error.ts';
 import type { Declarations } from './edit/declarations.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -49,6 +50,11 @@ export function listedNamespace(flags: PlaceFlags, place: Declarations): string 
   return flags.allNamespaces === true ? undefined : place.namespace;
 }
 
+/** Whether the place tells what the controller found: a folder does so by the data folder beside it alone. */
+export function showsStatus(flags: PlaceFlags, env: Env): boolean {
+  return manifestsOf(flags, env) === undefined || dataOf(flags, env) !== undefined;
+}
+
 /** Option parser for a repeatable flag. */
 export function collected(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
@@ -66,37 +72,81 @@ export function duration(text: string): number {
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/**
- * Opens the place that the flags, or `MODEL_GATEWAY_MANIFESTS` and `MODEL_GATEWAY_DATA`, name. A flag of the cluster
- * wins over the variables. Throws CommandError for flags that exclude each other or a kubeconfig that cannot be used.
- */
-export async function openPlace(
-  flags: PlaceFlags,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<Declarations> {
-  const clusterFlags = (['context', 'kubeconfig', 'as', 'asGroup'] as const).filter(
-    (name) => flags[name] !== undefined,
+type Env = Readonly<Record<string, string | undefined>>;
+
+const clusterFlags = {
+  context: '--context',
+  kubeconfig: '--kubeconfig',
+  as: '--as',
+  asGroup: '--as-group',
+} as const satisfies Partial<Record<keyof PlaceFlags, string>>;
+
+/** The first flag given that only a cluster understands. */
+function clusterFlag(flags: PlaceFlags): string | undefined {
+  const found = Object.entries(clusterFlags).find(([name]) => flags[name as keyof PlaceFlags] !== undefined);
+  return found?.[1];
+}
+
+/** The folder of manifests; a flag of the cluster wins over the variable. */
+function manifestsOf(flags: PlaceFlags, env: Env): string | undefined {
+  return (
+    flags.manifests ??
+    (clusterFlag(flags) === undefined ? env['MODEL_GATEWAY_MANIFESTS'] || undefined : undefined)
   );
+}
+
+function dataOf(flags: PlaceFlags, env: Env): string | undefined {
+  return flags.data ?? (flags.manifests === undefined ? env['MODEL_GATEWAY_DATA'] || undefined : undefined);
+}
+
+/**
+ * Opens the place that the flags, or `MODEL_GATEWAY_MANIFESTS` and `MODEL_GATEWAY_DATA`, name.
+ *
+ * @throws CommandError for flags that exclude each other, and a kubeconfig or folder that cannot be used
+ */
+export async function openPlace(flags: PlaceFlags, env: Env): Promise<Declarations> {
+  const manifests = manifestsOf(flags, env);
+  const cluster = clusterFlag(flags);
   if (flags.asGroup !== undefined && flags.as === undefined) {
     throw new CommandError(exitCodes.usage, '--as-group needs --as; name the user too.');
   }
-  const fromEnv = clusterFlags.length === 0 ? env['MODEL_GATEWAY_MANIFESTS'] || undefined : undefined;
-  const manifests = flags.manifests ?? fromEnv;
-  if (manifests === undefined) {
-    if (flags.data !== undefined) {
-      throw new CommandError(
-        exitCodes.usage,
-        '--data goes with --manifests; give the folder of manifests too.',
-      );
-    }
-    throw new CommandError(exitCodes.unavailable, 'a cluster cannot be opened yet');
+  if (flags.manifests !== undefined && cluster !== undefined) {
+    const message = `${cluster} is for a cluster and --manifests for a folder; leave one of them out.`;
+    throw new CommandError(exitCodes.usage, message);
   }
-  if (clusterFlags.length > 0) {
-    const [flag = ''] = clusterFlags;
+  if (flags.data !== undefined && manifests === undefined) {
     throw new CommandError(
       exitCodes.usage,
-      `--${flag.replace('asGroup', 'as-group')} is for a cluster and --manifests for a folder; leave one of them out.`,
+      '--data goes with --manifests; give the folder of manifests too.',
     );
   }
-  throw new CommandError(exitCodes.unavailable, 'a folder cannot be opened yet');
+  if (manifests !== undefined) return openFolder(manifests, flags, env);
+  return openCluster(flags);
+}
+
+async function openFolder(manifests: string, flags: PlaceFlags, env: Env): Promise<Declarations> {
+  throw new CommandError(exitCodes.unavailable, `${manifests}${dataOf(flags, env)}`);
+}
+
+async function openCluster(flags: PlaceFlags): Promise<Declarations> {
+  const [{ connectKube }, { clusterDeclarations }] = await Promise.all([
+    import('../kube/client.ts'),
+    import('./edit/cluster-declarations.ts'),
+  ]);
+  const { namespace, kubeconfig, context, as, asGroup, requestTimeout } = flags;
+  try {
+    const client = connectKube({
+      kubeconfig,
+      context,
+      as,
+      asGroups: asGroup,
+      timeoutMs: requestTimeout,
+      userAgent: `model-gateway-cli/${productVersion()}`,
+    });
+    return clusterDeclarations(client, { namespace });
+  } catch (error) {
+    // What stands in a kubeconfig is not repeated there, so the message is safe to show.
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(exitCodes.unavailable, `${reason}. For a folder of manifests give --manifests DIR.`);
+  }
 }

@@ -1,15 +1,24 @@
-import type { ReadStream, WriteStream } from 'node:tty';
+import type { ReadStream } from 'node:tty';
 
 const longest = 16_384;
+/** A thousand names of models, each of the greatest length. */
+const longestList = 1_000_000;
+
+/** Somebody pressed Ctrl-C or Ctrl-D instead of typing a secret. */
+export class GivenUp extends Error {
+  override readonly name = 'GivenUp';
+}
 
 /**
  * Reads one line that is secret: from a prompt without echo where `input` is a terminal, else all that is piped in,
- * without the line end. Throws an Error when nothing comes, it is too long, or Ctrl-C is pressed.
+ * without the line end. Throws an Error when nothing comes (unless it may be empty), it is too long, and GivenUp when
+ * Ctrl-C is pressed.
  */
 export async function readSecret(
   prompt: string,
   input: NodeJS.ReadableStream & Partial<Pick<ReadStream, 'isTTY' | 'setRawMode'>>,
-  output: NodeJS.WritableStream | WriteStream,
+  output: { write(text: string): unknown },
+  { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {},
 ): Promise<string> {
   const terminal = input.isTTY === true && input.setRawMode !== undefined;
   if (terminal) {
@@ -17,8 +26,8 @@ export async function readSecret(
     input.setRawMode?.(true);
   }
   try {
-    const text = terminal ? await readTyped(input) : await readAll(input);
-    if (text === '')
+    const text = terminal ? await readTyped(input) : await readAll(input, longest);
+    if (text === '' && !mayBeEmpty)
       throw new Error('The key is empty; type it, or pipe it in: printf %s "$KEY" | model-gateway seal …');
     return text;
   } finally {
@@ -30,11 +39,12 @@ export async function readSecret(
   }
 }
 
-async function readAll(input: NodeJS.ReadableStream): Promise<string> {
+/** All of stdin, up to `most` characters, without the last line end. Throws an Error when it is longer. */
+export async function readAll(input: NodeJS.ReadableStream, most = longestList): Promise<string> {
   let text = '';
   for await (const chunk of input) {
     text += chunk.toString();
-    if (text.length > longest) throw new Error(`The key is longer than ${longest} characters.`);
+    if (text.length > most) throw new Error(`What is piped in is longer than ${most} characters.`);
   }
   return text.replace(/\r?\n$/, '');
 }
@@ -48,7 +58,7 @@ function readTyped(input: NodeJS.ReadableStream): Promise<string> {
         if ('\r\n\u0003\u0004'.includes(key)) {
           input.off('data', onData);
           if (key === '\r' || key === '\n') resolve(text);
-          else reject(new Error('Given up.'));
+          else reject(new GivenUp('Given up.'));
           return;
         }
         text = key === '\u007f' || key === '\b' ? text.slice(0, -1) : (text + key).slice(0, longest);

@@ -4,7 +4,7 @@ import type { NodeEntry } from '../store/store.ts';
 const staleStatusMs = 15 * 60_000;
 
 /** Whether the phase of a node makes it a last resort; `nowMs` is in milliseconds since 1970. */
-export function isDemoted(node: NodeEntry, nowMs: number): boolean {
+export function isDemoted(node: Pick<NodeEntry, 'resource' | 'checkedAtMs'>, nowMs: number): boolean {
   const phase = node.resource.status?.phase;
   return (phase === 'error' || phase === 'offline') && nowMs - node.checkedAtMs <= staleStatusMs;
 }

@@ -3,7 +3,8 @@ import type { Declared } from '../edit/declarations.ts';
 import type { Column } from '../output.ts';
 import type { Tint } from '../table.ts';
 
-const tintOfPhase: Readonly<Record<string, Tint>> = {
+/** How phases are coloured. */
+export const tintOfPhase: Readonly<Record<string, Tint>> = {
   ready: 'good',
   error: 'bad',
   offline: 'bad',

@@ -1,0 +1,116 @@
+import type { Kind } from '../store/store.ts';
+import { changedFields, overlaps } from './changed-fields.ts';
+import { CommandError } from './command-error.ts';
+import type { CommandContext } from './context.ts';
+import { DeclarationError, type Declarations, type Declared } from './edit/declarations.ts';
+import { type EditedFile, editedFile } from './editor.ts';
+import { declarationMessage } from './error-message.ts';
+import { exitCodeOf } from './exit-codes.ts';
+import { type WriteFlags, writeOptions } from './writing.ts';
+
+/** How often the editor is opened again; a script in place of an editor could make the same mistake for ever. */
+const mostRounds = 50;
+
+/**
+ * Lets a person edit a resource in an editor, as `kubectl edit` does: what is refused comes back with the reason on top.
+ *
+ * @returns what was stored; undefined when nothing was changed
+ * @throws CommandError when the person gives up or somebody else changed the same; then a copy of the text is kept
+ */
+export async function editInEditor<K extends Kind>(
+  context: CommandContext,
+  place: Declarations,
+  declared: Declared<K>,
+  editor: string,
+  flags: WriteFlags,
+): Promise<{ readonly before: Declared<K>; readonly after: Declared<K> } | undefined> {
+  const { metadata, kind } = declared.resource;
+  const title = `${kind} ${metadata.namespace}/${metadata.name} of ${place.place}`;
+  const file = await editedFile(editor, `${metadata.name}.yaml`);
+  let text = declared.manifest;
+  let failure: DeclarationError | undefined;
+  for (let round = 0; round < mostRounds; round += 1) {
+    const header = headerOf(title, failure);
+    const edited = withoutHeader(await file.edit(`${header.join('\n')}\n${text}`), header);
+    if (edited.trim() === '' || edited === declared.manifest) {
+      await file.remove();
+      context.err.write(
+        `Edit cancelled, ${edited.trim() === '' ? 'the file was empty' : 'no changes made'}.\n`,
+      );
+      return undefined;
+    }
+    if (failure !== undefined && edited === text) throw keptCopy(failure, file);
+    text = edited;
+    try {
+      const stored = await rewritten(context, place, declared, text, flags);
+      await file.remove();
+      return stored;
+    } catch (error) {
+      if (!(error instanceof DeclarationError)) throw error;
+      if (error.reason !== 'Invalid') throw keptCopy(error, file);
+      failure = error;
+    }
+  }
+  throw keptCopy(failure ?? new DeclarationError('Invalid', 'It was refused too often.'), file);
+}
+
+/** Stores the text. What others changed meanwhile stays, unless they changed the same fields. */
+async function rewritten<K extends Kind>(
+  { signal, err }: CommandContext,
+  place: Declarations,
+  before: Declared<K>,
+  text: string,
+  flags: WriteFlags,
+): Promise<{ readonly before: Declared<K>; readonly after: Declared<K> }> {
+  const options = writeOptions(flags);
+  try {
+    const after = await place.rewrite(before, text, { ...options, version: before.version }, signal);
+    return { before, after };
+  } catch (error) {
+    if (!(error instanceof DeclarationError) || error.reason !== 'Conflict') throw error;
+    const { kind, metadata } = before.resource;
+    const { namespace, name } = metadata;
+    const now = await place.get<K>({ kind: kind as K, namespace, name }, signal);
+    // Nobody changed it: another manager owns the field, and the error says so.
+    if (now.version === before.version) throw error;
+    const { parse } = await import('yaml');
+    const [was, is, wished]: unknown[] = [before.manifest, now.manifest, text].map((each) => parse(each));
+    const theirs = changedFields(was, is);
+    const same = changedFields(was, wished).filter((field) => overlaps(field, theirs));
+    if (same.length > 0 || before.source !== undefined) {
+      const fields = (same.length > 0 ? same : theirs).join(', ');
+      throw new DeclarationError(
+        'Conflict',
+        `Somebody else changed ${fields} meanwhile; look at it and edit again.`,
+      );
+    }
+    err.write(`Somebody else changed ${theirs.join(', ')} meanwhile; that stays.\n`);
+    const after = await place.rewrite(before, text, { ...options, version: now.version }, signal);
+    return { before: now, after };
+  }
+}
+
+function keptCopy(error: DeclarationError, file: EditedFile): CommandError {
+  return new CommandError(
+    exitCodeOf(error.reason),
+    `${declarationMessage(error)}\nWhat you wrote is kept in ${file.path}.`,
+  );
+}
+
+function headerOf(title: string, failure: DeclarationError | undefined): string[] {
+  const reasons = failure === undefined ? [] : declarationMessage(failure).split('\n');
+  return [
+    `# ${title}. It is stored when you save and leave the editor.`,
+    '# An empty file, or one without changes, cancels. These first lines are left out.',
+    ...(reasons.length === 0 ? [] : ['#', '# It was refused:', ...reasons.map((line) => `#   ${line}`)]),
+    '#',
+  ];
+}
+
+/** The text without those of its first lines that are the header's; a manifest's own comments stay. */
+function withoutHeader(text: string, header: readonly string[]): string {
+  const lines = text.split('\n');
+  const own = new Set(header);
+  const first = lines.findIndex((line) => !own.has(line.trimEnd()));
+  return first === -1 ? '' : lines.slice(first).join('\n');
+}

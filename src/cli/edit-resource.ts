@@ -1,0 +1,61 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Kind } from '../store/store.ts';
+import type { CommandContext } from './context.ts';
+import { pathText, valueAt } from './edit/apply-edits.ts';
+import { DeclarationError, type Declarations, type Declared } from './edit/declarations.ts';
+import type { Edit } from './edit/edit.ts';
+import { type WriteFlags, writeOptions } from './writing.ts';
+
+/** How often somebody else may be quicker before we give up. */
+const mostTries = 5;
+
+/**
+ * Edits a resource that was read before. What somebody else changed meanwhile stays; where it is one of the edited
+ * fields, theirs wins and nothing is stored.
+ *
+ * @throws DeclarationError `Conflict` with the fields that somebody else changed to other values
+ */
+export async function editResource<K extends Kind>(
+  { signal }: CommandContext,
+  place: Declarations,
+  read: Declared<K>,
+  edits: readonly Edit[],
+  flags: WriteFlags,
+): Promise<{ readonly before: Declared<K>; readonly after: Declared<K> }> {
+  const { namespace, name } = read.resource.metadata;
+  const ref = { kind: read.resource.kind as K, namespace, name };
+  const options = writeOptions(flags);
+  let before = read;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const after = await place.edit(ref, edits, { ...options, version: before.version }, signal);
+      return { before, after };
+    } catch (error) {
+      if (!(error instanceof DeclarationError) || error.reason !== 'Conflict' || tries === mostTries)
+        throw error;
+      const now = await place.get(ref, signal);
+      // Nobody changed it: another manager owns the field, and the error says so.
+      if (now.version === before.version) throw error;
+      refuseIfTaken(read, now, edits);
+      before = now;
+    }
+  }
+}
+
+function refuseIfTaken<K extends Kind>(read: Declared<K>, now: Declared<K>, edits: readonly Edit[]): void {
+  const taken = edits.flatMap((edit) => {
+    const theirs = valueAt(now.resource, edit.path);
+    if (isDeepStrictEqual(valueAt(read.resource, edit.path), theirs)) return [];
+    if (!('remove' in edit) && isDeepStrictEqual(theirs, edit.value)) return [];
+    return [
+      { field: pathText(edit.path), message: `is now ${JSON.stringify(theirs ?? null).slice(0, 200)}` },
+    ];
+  });
+  if (taken.length === 0) return;
+  const fields = taken.map(({ field }) => field).join(', ');
+  throw new DeclarationError(
+    'Conflict',
+    `Somebody else changed ${fields} meanwhile; look at it and try again.`,
+    taken,
+  );
+}

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CommandError } from './command-error.ts';
+import type { CommandContext } from './context.ts';
+import { exitCodes } from './exit-codes.ts';
+
+/** A file that people edit; it stays where it is until `remove`. */
+export interface EditedFile {
+  readonly path: string;
+  /** Writes the text, waits until the editor ends, and answers what is in the file then. */
+  edit(text: string): Promise<string>;
+  remove(): Promise<void>;
+}
+
+/** The editor that the user wishes for; undefined where none is named and there is no terminal for the usual one. */
+export function editorOf({
+  env,
+  isTerminal,
+}: Pick<CommandContext, 'env' | 'isTerminal'>): string | undefined {
+  const named = env['KUBE_EDITOR'] || env['VISUAL'] || env['EDITOR'];
+  if (named) return named;
+  return isTerminal.stdin ? (process.platform === 'win32' ? 'notepad' : 'vi') : undefined;
+}
+
+/** Opens a file of this name, that only the user may read, in a folder of its own. */
+export async function editedFile(editor: string, name: string): Promise<EditedFile> {
+  const folder = await mkdtemp(join(tmpdir(), 'model-gateway-edit-'));
+  const path = join(folder, name);
+  return {
+    path,
+    async edit(text) {
+      await writeFile(path, text, { mode: 0o600 });
+      await run(editor, path);
+      return readFile(path, 'utf8');
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+function run(editor: string, path: string): Promise<void> {
+  // By a shell, because people write `code --wait`; the path is an argument of its own, so that blanks in it do no harm.
+  const [command, args] =
+    process.platform === 'win32'
+      ? ([`${editor} "${path}"`, []] as const)
+      : (['/bin/sh', ['-c', `${editor} "$@"`, 'editor', path]] as const);
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: 'inherit', shell: process.platform === 'win32' });
+    child.on('error', (error) => reject(failed(editor, error.message)));
+    child.on('exit', (code, signal) =>
+      code === 0 ? resolve() : reject(failed(editor, `ended with ${signal ?? code}`)),
+    );
+  });
+}
+
+function failed(editor: string, what: string): CommandError {
+  return new CommandError(
+    exitCodes.failed,
+    `the editor ${editor} ${what}; nothing was changed. Choose another with KUBE_EDITOR, VISUAL or EDITOR.`,
+  );
+}

@@ -1,0 +1,93 @@
+import { explained } from '../help.ts';
+import { type Column, type OutputFlags, printList, withOutput } from '../output.ts';
+import { listedNamespace, type PlaceFlags, withPlace } from '../place.ts';
+import type { AddCommand } from '../program.ts';
+import type { Tint } from '../table.ts';
+import { type KnownModel, knownModels, type Server } from './servers.ts';
+
+const tintOfState: Readonly<Record<string, Tint>> = {
+  served: 'good',
+  'last resort': 'warn',
+  'not served': 'faint',
+};
+const mostNodes = 3;
+
+/** `models` */
+export const addModels: AddCommand = (program, context) => {
+  const command = program
+    .command('models')
+    .description('Lists the names that callers may use, with the nodes that serve each, in order.')
+    .action(async (flags: PlaceFlags & OutputFlags) => {
+      const place = await context.declarations(flags);
+      const namespace = listedNamespace(flags, place);
+      const nodes = await place.list('UpstreamNode', namespace, context.signal);
+      const models = knownModels(
+        nodes.map(({ resource }) => resource),
+        context.clock.wall().getTime(),
+      );
+      await printList(context, flags.output, {
+        items: models,
+        columns: columns(namespace === undefined),
+        object: modelObject,
+        name: ({ name }) => name,
+        none: `No models found ${namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`} of ${place.place}.`,
+      });
+    });
+  withPlace(withOutput(command), 'many');
+  explained(command, { examples: ['models', 'models --all-namespaces -o wide'] });
+};
+
+function columns(withNamespace: boolean): Column<KnownModel>[] {
+  const nodeName = ({ node: { metadata } }: Server): string =>
+    withNamespace ? `${metadata.namespace}/${metadata.name}` : metadata.name;
+  return [
+    { title: 'MODEL', cell: ({ name }) => name },
+    { title: 'STATE', cell: stateText, tint: (model) => tintOfState[stateText(model)] },
+    {
+      title: 'NODES',
+      cell: ({ servers }) => {
+        const serving = servers.filter(({ takesTraffic }) => takesTraffic).map(nodeName);
+        const more = serving.length - mostNodes;
+        return `${serving.slice(0, mostNodes).join(', ') || '-'}${more > 0 ? ` and ${more} more` : ''}`;
+      },
+    },
+    {
+      title: 'ALIAS OF',
+      cell: ({ name, servers }) =>
+        [...new Set(servers.map(({ model }) => model))].filter((model) => model !== name).join(', ') || '-',
+    },
+    {
+      title: 'NOT SERVED BY',
+      cell: ({ servers }) =>
+        servers
+          .filter(({ takesTraffic }) => !takesTraffic)
+          .map((server) => `${nodeName(server)} (${server.state})`)
+          .join(', ') || '-',
+      wide: true,
+    },
+  ];
+}
+
+function stateText({ servers }: KnownModel): string {
+  if (servers.some(({ state }) => state === 'serves')) return 'served';
+  return servers.some(({ takesTraffic }) => takesTraffic) ? 'last resort' : 'not served';
+}
+
+/** What `-o json` shows of a model. */
+export function modelObject({ name, servers }: KnownModel): unknown {
+  return {
+    name,
+    state: stateText({ name, servers }),
+    nodes: servers.map(({ node, model, state, turn, share }) => ({
+      namespace: node.metadata.namespace,
+      node: node.metadata.name,
+      model,
+      state,
+      phase: node.status?.phase,
+      priority: node.spec.priority,
+      weight: node.spec.weight,
+      turn,
+      share,
+    })),
+  };
+}

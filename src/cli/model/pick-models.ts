@@ -1,0 +1,71 @@
+import { nearest } from '../../resources/nearest.ts';
+import type { UpstreamNode } from '../../resources/upstream-node.ts';
+import { servedNames } from '../../store/node-models.ts';
+
+export interface Picked {
+  /** Real names of models, by name, with whether each is enabled now. */
+  readonly models: readonly { readonly name: string; readonly enabled: boolean }[];
+  /** What is wrong with words that name no model of the node. */
+  readonly problems: readonly string[];
+}
+
+/** The models of a node that words mean: names, or patterns with `*` (any text) and `?` (one character). */
+export function pickModels(node: UpstreamNode, words: readonly string[]): Picked {
+  const names = servedNames(node);
+  const real = [...names].flatMap(([name, { model, enabled }]) =>
+    name === model ? [{ name, enabled }] : [],
+  );
+  const picked = new Map<string, boolean>();
+  const problems: string[] = [];
+  for (const word of words) {
+    const exact = names.get(word);
+    if (exact !== undefined && exact.model !== word) {
+      problems.push(
+        `${JSON.stringify(word)} is an alias of ${JSON.stringify(exact.model)} there; name that.`,
+      );
+      continue;
+    }
+    const found = exact === undefined ? matching(word, real) : [{ name: word, enabled: exact.enabled }];
+    if (found.length === 0) problems.push(unknownModel(word, real));
+    for (const { name, enabled } of found) picked.set(name, enabled);
+  }
+  const models = [...picked].map(([name, enabled]) => ({ name, enabled }));
+  return { models: models.sort((one, other) => (one.name < other.name ? -1 : 1)), problems };
+}
+
+function matching<T extends { readonly name: string }>(word: string, models: readonly T[]): readonly T[] {
+  return /[*?]/.test(word) ? models.filter(({ name }) => matches(word, name)) : [];
+}
+
+/** Whether a name is what a pattern says. By hand, since a regular expression of many `*` takes for ever on some names. */
+function matches(pattern: string, name: string): boolean {
+  let at = 0;
+  let star = -1;
+  let resumed = 0;
+  for (let index = 0; index < name.length; ) {
+    if (pattern[at] === '*') {
+      star = at;
+      resumed = index;
+      at += 1;
+    } else if (pattern[at] === '?' || pattern[at] === name[index]) {
+      at += 1;
+      index += 1;
+    } else if (star !== -1) {
+      // The last star takes one character more.
+      resumed += 1;
+      index = resumed;
+      at = star + 1;
+    } else return false;
+  }
+  return /^\**$/.test(pattern.slice(at));
+}
+
+function unknownModel(word: string, models: readonly { readonly name: string }[]): string {
+  if (/[*?]/.test(word)) return `no model of the node matches ${JSON.stringify(word)}.`;
+  const near = nearest(
+    word,
+    models.map(({ name }) => name),
+  );
+  const remedy = near === undefined ? '' : ` Did you mean ${JSON.stringify(near)}?`;
+  return `the node has no model ${JSON.stringify(word)}.${remedy}`;
+}

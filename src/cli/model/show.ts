@@ -1,0 +1,91 @@
+import { nearest } from '../../resources/nearest.ts';
+import { CommandError } from '../command-error.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { explained } from '../help.ts';
+import { type Column, listText, type OutputFlags, printData, withOutput } from '../output.ts';
+import { listedNamespace, type PlaceFlags, withPlace } from '../place.ts';
+import type { AddCommand } from '../program.ts';
+import { oneLine } from '../table.ts';
+import { modelObject } from './list.ts';
+import { type KnownModel, knownModels, type Server } from './servers.ts';
+
+/** `model show` */
+export const addModelShow: AddCommand = (group, context) => {
+  const command = group
+    .command('show')
+    .summary('who serves a model, in which order')
+    .description('Shows who serves a model, in the order in which nodes are asked, and its aliases.')
+    .argument('<name>', 'name or alias of the model')
+    .action(async (name: string, flags: PlaceFlags & OutputFlags) => {
+      const place = await context.declarations(flags);
+      const namespace = listedNamespace(flags, place);
+      const nodes = await place.list('UpstreamNode', namespace, context.signal);
+      const models = knownModels(
+        nodes.map(({ resource }) => resource),
+        context.clock.wall().getTime(),
+      );
+      const model = models.find((each) => each.name === name);
+      if (model === undefined)
+        throw unknownModel(name, models, `${place.place}, ${namespace ?? 'all namespaces'}`);
+      const aliases = otherNames(model, models);
+      if (flags.output === 'json' || flags.output === 'yaml') {
+        return printData(context, flags.output, { ...(modelObject(model) as object), otherNames: aliases });
+      }
+      context.out.write(
+        `Name:          ${oneLine(name)}\nOther names:   ${oneLine(aliases.join(', ')) || '-'}\n\n`,
+      );
+      context.out.write(
+        listText(context, 'table', { items: model.servers, columns: columns(namespace === undefined, name) }),
+      );
+    });
+  withPlace(withOutput(command, ['table', 'json', 'yaml']), 'many');
+  explained(command, {
+    notes: ['What a certain key may use, and what conversions lose: route explain.'],
+    examples: ['model show gpt-5', 'model show gpt-5 -o json'],
+  });
+};
+
+function unknownModel(name: string, models: readonly KnownModel[], where: string): CommandError {
+  const near = nearest(
+    name,
+    models.map((model) => model.name),
+  );
+  const remedy =
+    near === undefined ? 'models lists those that are known' : `did you mean ${JSON.stringify(near)}?`;
+  return new CommandError(
+    exitCodes.notFound,
+    `no node knows a model ${JSON.stringify(name)} (${where}); ${remedy}`,
+  );
+}
+
+/** Other names that lead to the same models on the same nodes: the real one of an alias, and its other aliases. */
+function otherNames({ name, servers }: KnownModel, models: readonly KnownModel[]): string[] {
+  const reached = new Set(servers.map(({ node, model }) => JSON.stringify([idOf(node), model])));
+  return models
+    .filter((other) => other.name !== name)
+    .filter((other) =>
+      other.servers.some(({ node, model }) => reached.has(JSON.stringify([idOf(node), model]))),
+    )
+    .map((other) => other.name);
+}
+
+function idOf({ metadata }: Server['node']): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
+function columns(withNamespace: boolean, name: string): Column<Server>[] {
+  return [
+    { title: 'TURN', cell: ({ turn }) => (turn === undefined ? '-' : String(turn)) },
+    { title: 'NODE', cell: ({ node }) => (withNamespace ? idOf(node) : node.metadata.name) },
+    {
+      title: 'STATE',
+      cell: ({ state }) => state,
+      tint: ({ state, takesTraffic }) => (state === 'serves' ? 'good' : takesTraffic ? 'warn' : 'faint'),
+    },
+    { title: 'PHASE', cell: ({ node }) => node.status?.phase ?? 'unknown' },
+    { title: 'PRIORITY', cell: ({ node }) => String(node.spec.priority) },
+    { title: 'WEIGHT', cell: ({ node }) => String(node.spec.weight) },
+    { title: 'SHARE', cell: ({ share }) => (share === undefined ? '-' : `${Math.round(share * 100)} %`) },
+    { title: 'SENT AS', cell: ({ model }) => (model === name ? '-' : model) },
+  ];
+}

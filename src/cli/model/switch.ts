@@ -1,0 +1,72 @@
+import type { Command } from 'commander';
+import { CommandError } from '../command-error.ts';
+import type { CommandContext } from '../context.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { explained } from '../help.ts';
+import { nodeRef } from '../node/name.ts';
+import { type PlaceFlags, withPlace } from '../place.ts';
+import type { AddCommand } from '../program.ts';
+import { oneLine } from '../table.ts';
+import { type WriteFlags, withWriting, writeOptions } from '../writing.ts';
+import { pickModels } from './pick-models.ts';
+
+type Flags = PlaceFlags & WriteFlags & { readonly all?: boolean };
+
+/** `model enable` and `model disable` */
+export const addModelSwitches: AddCommand = (group, context) => {
+  addSwitch(group, context, true);
+  addSwitch(group, context, false);
+};
+
+function addSwitch(group: Command, context: CommandContext, enabled: boolean): void {
+  const verb = enabled ? 'enable' : 'disable';
+  const command = group
+    .command(verb)
+    .summary(`${verb} models of a node`)
+    .description(`${enabled ? 'Enables' : 'Disables'} models of a node for callers.`)
+    .argument('<node>', 'name of the node')
+    .argument('[model...]', 'names, or patterns with * and ? in quotes')
+    .option('--all', 'every model that the node has now')
+    .action((node: string, models: readonly string[], flags: Flags) =>
+      switchModels(context, node, models, flags, enabled),
+    );
+  withPlace(withWriting(command));
+  explained(command, {
+    notes: ['Models that a later sync discovers start as spec.sync.newModels says.'],
+    examples: [`model ${verb} openai gpt-5 'text-embedding-*'`, `model ${verb} openai --all --dry-run`],
+  });
+}
+
+async function switchModels(
+  context: CommandContext,
+  node: string,
+  words: readonly string[],
+  flags: Flags,
+  enabled: boolean,
+): Promise<void> {
+  const verb = enabled ? 'enable' : 'disable';
+  if ((words.length === 0) !== (flags.all === true)) {
+    throw new CommandError(exitCodes.usage, `name the models to ${verb}, or give --all for every one.`);
+  }
+  const place = await context.declarations(flags);
+  const ref = nodeRef(place, node);
+  const { resource, managedBy } = await place.get(ref, context.signal);
+  const { models, problems } = pickModels(resource, flags.all === true ? ['*'] : words);
+  for (const problem of problems) context.err.write(`${context.calledAs}: ${ref.name}: ${problem}\n`);
+  const changed = models.filter((model) => model.enabled !== enabled).map(({ name }) => name);
+  if (changed.length > 0) {
+    const edits = changed.map((name) => ({ path: ['spec', 'models', { name }, 'enabled'], value: enabled }));
+    await place.edit(ref, edits, writeOptions(flags), context.signal);
+  }
+  for (const name of changed) {
+    context.out.write(`${oneLine(name)} ${verb}d${flags.dryRun === true ? ' (dry run)' : ''}\n`);
+  }
+  const others = models.length - changed.length;
+  if (others > 0) {
+    context.err.write(`${others} ${others === 1 ? 'model was' : 'models were'} ${verb}d already.\n`);
+  }
+  if (changed.length > 0 && managedBy !== undefined) {
+    context.err.write(`${ref.name} is managed by ${managedBy}, which may undo this; change it there too.\n`);
+  }
+  if (problems.length > 0) throw new CommandError(exitCodes.notFound, '');
+}

@@ -1,0 +1,40 @@
+import { confirm } from '../confirm.ts';
+import { forEachName } from '../for-each-name.ts';
+import { explained } from '../help.ts';
+import { resourceName } from '../output.ts';
+import { type PlaceFlags, withPlace } from '../place.ts';
+import type { AddCommand } from '../program.ts';
+import { nodeRef } from './name.ts';
+
+interface Flags extends PlaceFlags {
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+}
+
+/** `node delete` */
+export const addNodeDelete: AddCommand = (group, context) => {
+  const command = group
+    .command('delete')
+    .summary('delete nodes')
+    .description('Deletes nodes: requests stop going there at once, those in flight finish.')
+    .argument('<name...>', 'names of the nodes')
+    .option('-y, --yes', 'do not ask')
+    .option('--dry-run', 'say what would be deleted')
+    .action(async (names: readonly string[], flags: Flags) => {
+      const place = await context.declarations(flags);
+      const dryRun = flags.dryRun === true;
+      if (flags.yes !== true && !dryRun) {
+        const what =
+          names.length === 1 ? `the node ${names[0]}` : `${names.length} nodes (${names.join(', ')})`;
+        await confirm(context, `Delete ${what} in namespace ${place.namespace} of ${place.place}?`);
+      }
+      await forEachName(context, names, async (name) => {
+        const ref = nodeRef(place, name);
+        const { resource } = await place.get(ref, context.signal);
+        await place.remove(ref, { dryRun }, context.signal);
+        context.out.write(`${resourceName(resource)} deleted${dryRun ? ' (dry run)' : ''}\n`);
+      });
+    });
+  withPlace(command);
+  explained(command, { examples: ['node delete old-server --yes', 'node delete old-server --dry-run'] });
+};

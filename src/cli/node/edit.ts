@@ -1,0 +1,130 @@
+import { CommandError } from '../command-error.ts';
+import type { CommandContext } from '../context.ts';
+import type { Declarations, Declared } from '../edit/declarations.ts';
+import type { Edit } from '../edit/edit.ts';
+import { editInEditor } from '../edit-in-editor.ts';
+import { editResource } from '../edit-resource.ts';
+import { editorOf } from '../editor.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { explained } from '../help.ts';
+import { resourceName } from '../output.ts';
+import { type PlaceFlags, withPlace } from '../place.ts';
+import type { AddCommand } from '../program.ts';
+import { readAll } from '../read-secret.ts';
+import { textDiff } from '../text-diff.ts';
+import { type WriteFlags, withWriting } from '../writing.ts';
+import {
+  clearedKeyEdits,
+  type KeyFlags,
+  keyWish,
+  readKey,
+  sealedKeyEdits,
+  secretKeyEdits,
+  withKeyFlags,
+} from './key-flags.ts';
+import { nodeRef } from './name.ts';
+import { type NodeFlags, nodeEdits, withNodeFlags } from './node-flags.ts';
+
+interface Flags extends PlaceFlags, WriteFlags, NodeFlags, KeyFlags {}
+
+/** `node edit` */
+export const addNodeEdit: AddCommand = (group, context) => {
+  const command = group
+    .command('edit')
+    .summary('change a node by flags, or in your editor')
+    .description('Changes a node by flags; without any opens it in KUBE_EDITOR, VISUAL or EDITOR.')
+    .argument('<name>', 'name of the node')
+    .action((name: string, flags: Flags) => editOne(context, name, flags));
+  withKeyFlags(withNodeFlags(command))
+    .option('--api-key-prompt', 'type the API key; an empty one keeps the current one')
+    .option('--clear-api-key', 'remove the API key');
+  withPlace(withWriting(command));
+  explained(command, {
+    examples: [
+      'node edit openai --priority 80 --model gpt-5,gpt-5-mini',
+      'node edit openai --api-key-stdin < key.txt',
+    ],
+  });
+};
+
+async function editOne(context: CommandContext, name: string, flags: Flags): Promise<void> {
+  const wish = keyWish(flags);
+  if (wish === 'stdin' && flags.modelsFile === '-') {
+    const message = '--api-key-stdin and --models-file - both read stdin; leave one of them out.';
+    throw new CommandError(exitCodes.usage, message);
+  }
+  const place = await context.declarations(flags);
+  const before = await place.get(nodeRef(place, name), context.signal);
+  const edits = await nodeEdits(flags, () => readAll(context.stdin));
+  if (edits.length === 0 && wish === 'keep') {
+    const editor = editorOf(context);
+    if (editor === undefined) {
+      const message = 'nothing to change: give flags (node edit --help), or name an editor in EDITOR.';
+      throw new CommandError(exitCodes.usage, message);
+    }
+    return told(context, flags, await editInEditor(context, place, before, editor, flags));
+  }
+  edits.push(...(await keyEdits(context, place, before, flags, wish)));
+  if (edits.length === 0) {
+    context.err.write('The key is empty, so the current one stays; nothing was changed.\n');
+    return;
+  }
+  return told(context, flags, await editResource(context, place, before, edits, flags));
+}
+
+async function keyEdits(
+  context: CommandContext,
+  place: Declarations,
+  { resource }: Declared<'UpstreamNode'>,
+  flags: Flags,
+  wish: ReturnType<typeof keyWish>,
+): Promise<readonly Edit[]> {
+  const { metadata, spec } = resource;
+  if (wish === 'clear') return clearedKeyEdits;
+  if (wish === 'secret') return secretKeyEdits(flags.apiKeySecret ?? '');
+  const baseURL = flags.baseUrl ?? spec.baseURL;
+  const moves = spec.encryptedAPIKey !== undefined && originOf(baseURL) !== originOf(spec.baseURL);
+  const from = wish === 'keep' ? (moves && context.isTerminal.stdin ? 'prompt' : undefined) : wish;
+  const key =
+    from === undefined
+      ? undefined
+      : await readKey(
+          context,
+          from,
+          `API key of ${metadata.name} (not shown; Enter keeps the current one): `,
+        );
+  if (key !== undefined) {
+    const ref = { kind: 'UpstreamNode', namespace: metadata.namespace, name: metadata.name } as const;
+    return sealedKeyEdits(place, ref, baseURL, key, context.signal);
+  }
+  // A sealed key opens for one origin alone; the node would answer nobody.
+  if (moves) {
+    const message = `the current key is sealed for ${originOf(spec.baseURL)} and does not open for ${originOf(baseURL)}: give the key again with --api-key-stdin, or remove it with --clear-api-key.`;
+    throw new CommandError(exitCodes.usage, message);
+  }
+  return [];
+}
+
+function originOf(url: string): string {
+  return URL.parse(url)?.origin ?? url;
+}
+
+function told(
+  { out, err }: CommandContext,
+  { dryRun }: Flags,
+  stored: { readonly before: Declared<'UpstreamNode'>; readonly after: Declared<'UpstreamNode'> } | undefined,
+): void {
+  if (stored === undefined) return;
+  const { before, after } = stored;
+  const name = resourceName(after.resource);
+  const diff = textDiff(before.manifest, after.manifest);
+  if (dryRun === true) {
+    out.write(diff);
+    err.write(`${name} ${diff === '' ? 'would stay as it is' : 'would be edited'} (dry run)\n`);
+    return;
+  }
+  out.write(`${name} ${diff === '' ? 'unchanged' : 'edited'}\n`);
+  if (diff !== '' && before.managedBy !== undefined) {
+    err.write(`It is managed by ${before.managedBy}, which may undo this; change it there too.\n`);
+  }
+}

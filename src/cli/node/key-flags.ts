@@ -1,0 +1,116 @@
+import { type Command, Option } from 'commander';
+import { sealApiKey } from '../../resources/sealed-key.ts';
+import { CommandError } from '../command-error.ts';
+import type { CommandContext } from '../context.ts';
+import type { Declarations, Ref } from '../edit/declarations.ts';
+import type { Edit } from '../edit/edit.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { GivenUp, readSecret } from '../read-secret.ts';
+
+/** The flags that say where a node's key comes from. */
+export interface KeyFlags {
+  readonly apiKey?: string | true;
+  readonly apiKeyStdin?: boolean;
+  readonly apiKeyPrompt?: boolean;
+  readonly apiKeySecret?: string;
+  readonly clearApiKey?: boolean;
+}
+
+/** Adds the flags of `KeyFlags`; `--api-key` only so that it can be refused with the reason. */
+export function withKeyFlags(command: Command): Command {
+  return command
+    .option('--api-key-stdin', 'read the API key from stdin; it is sealed here, before it is sent')
+    .option('--api-key-secret <name>', 'take it from a Secret: NAME or NAME/ENTRY (apiKey)')
+    .addOption(new Option('--api-key [value]').hideHelp());
+}
+
+/** What the flags say of the key: `keep` says nothing of it. Throws CommandError for flags that exclude each other. */
+export function keyWish(flags: KeyFlags): 'keep' | 'stdin' | 'prompt' | 'clear' | 'secret' {
+  if (flags.apiKey !== undefined) {
+    throw new CommandError(
+      exitCodes.usage,
+      '--api-key takes no key: an argument stays in the shell history and shows in the list of processes. ' +
+        'Pipe the key in with --api-key-stdin, or type it when asked.',
+    );
+  }
+  const wishes = [
+    flags.apiKeyStdin === true && ('stdin' as const),
+    flags.apiKeyPrompt === true && ('prompt' as const),
+    flags.clearApiKey === true && ('clear' as const),
+    flags.apiKeySecret !== undefined && ('secret' as const),
+  ].filter((wish) => wish !== false);
+  const [wish, other] = wishes;
+  if (other !== undefined) {
+    const names = {
+      stdin: '--api-key-stdin',
+      prompt: '--api-key-prompt',
+      clear: '--clear-api-key',
+      secret: '--api-key-secret',
+    };
+    throw new CommandError(
+      exitCodes.usage,
+      `${names[wish ?? 'stdin']} and ${names[other]} exclude each other; leave one of them out.`,
+    );
+  }
+  return wish ?? 'keep';
+}
+
+/** Reads a key from stdin or a prompt. An empty one is undefined: it keeps what is there. */
+export async function readKey(
+  context: CommandContext,
+  from: 'stdin' | 'prompt',
+  prompt: string,
+): Promise<string | undefined> {
+  if (from === 'prompt' && !context.isTerminal.stdin) {
+    throw new CommandError(exitCodes.usage, 'nobody can type a key here: pipe it in with --api-key-stdin.');
+  }
+  try {
+    const key = await readSecret(prompt, context.stdin, context.err, { mayBeEmpty: true });
+    return key === '' ? undefined : key;
+  } catch (error) {
+    if (error instanceof GivenUp) throw new CommandError(exitCodes.interrupted, '');
+    throw new CommandError(exitCodes.usage, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The edits that give a node this key, sealed for it and for the origin of its address. Throws CommandError. */
+export async function sealedKeyEdits(
+  place: Declarations,
+  ref: Ref<'UpstreamNode'>,
+  baseURL: string,
+  apiKey: string,
+  signal: AbortSignal,
+): Promise<Edit[]> {
+  const recipient = await place.sealingRecipient(signal);
+  const { namespace, name } = ref;
+  try {
+    const sealed = await sealApiKey({ recipient, namespace, name, baseURL, apiKey });
+    return [
+      { path: ['spec', 'apiKeySecretRef'], remove: true },
+      { path: ['spec', 'encryptedAPIKey'], value: sealed },
+    ];
+  } catch (error) {
+    throw new CommandError(exitCodes.invalid, error instanceof Error ? `${error.message}.` : String(error));
+  }
+}
+
+/** The edits that name a Secret, as `NAME` or `NAME/ENTRY`. */
+export function secretKeyEdits(text: string): Edit[] {
+  const [name = '', key, ...more] = text.split('/');
+  if (name === '' || key === '' || more.length > 0) {
+    throw new CommandError(
+      exitCodes.usage,
+      `--api-key-secret: ${JSON.stringify(text)} is not NAME or NAME/ENTRY.`,
+    );
+  }
+  return [
+    { path: ['spec', 'encryptedAPIKey'], remove: true },
+    { path: ['spec', 'apiKeySecretRef'], value: key === undefined ? { name } : { name, key } },
+  ];
+}
+
+/** The edits that leave a node without a key. */
+export const clearedKeyEdits: readonly Edit[] = [
+  { path: ['spec', 'encryptedAPIKey'], remove: true },
+  { path: ['spec', 'apiKeySecretRef'], remove: true },
+];

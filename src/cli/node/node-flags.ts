@@ -1,0 +1,127 @@
+import { readFile } from 'node:fs/promises';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { nativeFormats } from '../../resources/formats.ts';
+import type { UpstreamNode } from '../../resources/upstream-node.ts';
+import { CommandError } from '../command-error.ts';
+import type { Edit } from '../edit/edit.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { collected } from '../place.ts';
+
+/** The flags that say what a node is to be, for `node add` and `node edit`. */
+export interface NodeFlags {
+  readonly baseUrl?: string;
+  readonly authentication?: string;
+  readonly displayName?: string;
+  readonly priority?: number;
+  readonly weight?: number;
+  readonly model?: readonly string[];
+  readonly modelsFile?: string;
+  readonly nativeFormat?: readonly string[];
+  readonly newModels?: string;
+  readonly discovery?: string;
+  readonly callers?: string;
+}
+
+const authentications = ['Bearer', 'XAPIKey', 'APIKey'] as const;
+
+/** Adds the flags of `NodeFlags`. */
+export function withNodeFlags(command: Command): Command {
+  return command
+    .option('--base-url <url>', 'address with its version segment, as in https://api.example.com/v1')
+    .option('--display-name <text>', 'name for people')
+    .addOption(wordOption('--authentication <kind>', 'header that carries the key:', authentications))
+    .option('--priority <n>', '0 to 100, higher is preferred', whole)
+    .option('--weight <n>', '1 to 100, share within one priority', whole)
+    .option('--model <names>', 'manual models; repeatable, or with commas; edit: all of them', collected)
+    .option('--models-file <file>', 'the same from a file, by line or comma; - for stdin')
+    .option('--native-format <names>', `${nativeFormats.join(', ')}; as --model`, collected)
+    .addOption(
+      wordOption('--new-models <state>', 'what discovered models start as:', ['enabled', 'disabled']),
+    )
+    .addOption(wordOption('--discovery <when>', 'ask the node for its models:', ['always', 'never']))
+    .option('--callers <namespaces>', 'whose keys may use it: same, all, or names with commas');
+}
+
+/** What the flags wish for, without the key. `readStdin` is asked where a flag names `-`. Throws CommandError. */
+export async function nodeEdits(flags: NodeFlags, readStdin: () => Promise<string>): Promise<Edit[]> {
+  const edits: Edit[] = [];
+  const wish = (value: unknown, ...path: string[]): void => {
+    if (value === undefined) return;
+    const at = { path: ['spec', ...path] };
+    const isEmpty = value === '' || (Array.isArray(value) && value.length === 0);
+    edits.push(isEmpty ? { ...at, remove: true } : { ...at, value });
+  };
+  wish(flags.baseUrl, 'baseURL');
+  wish(flags.displayName, 'displayName');
+  wish(flags.authentication, 'authentication');
+  wish(flags.priority, 'priority');
+  wish(flags.weight, 'weight');
+  wish(await manualModels(flags, readStdin), 'manualModels');
+  wish(flags.nativeFormat && properNames(namesIn(flags.nativeFormat)), 'nativeFormats');
+  wish(flags.newModels && capitalized(flags.newModels), 'sync', 'newModels');
+  wish(flags.discovery && capitalized(flags.discovery), 'sync', 'discovery');
+  wish(flags.callers && callersOf(flags.callers), 'callerNamespaces');
+  return edits;
+}
+
+async function manualModels(
+  { model, modelsFile }: NodeFlags,
+  readStdin: () => Promise<string>,
+): Promise<string[] | undefined> {
+  if (modelsFile === undefined) return model && namesIn(model);
+  const text = modelsFile === '-' ? await readStdin() : await fileText(modelsFile);
+  return namesIn([...(model ?? []), text]);
+}
+
+/** Names by line or comma, each once; blank ones and lines that start with `#` are left out. */
+export function namesIn(texts: readonly string[]): string[] {
+  const names = texts
+    .flatMap((text) => text.split(/\r?\n/))
+    .filter((line) => !line.trimStart().startsWith('#'))
+    .flatMap((line) => line.split(','))
+    .map((name) => name.trim());
+  return [...new Set(names)].filter((name) => name !== '');
+}
+
+async function fileText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new CommandError(
+      exitCodes.usage,
+      `--models-file: ${file} cannot be read (${code}); name a readable file.`,
+    );
+  }
+}
+
+/** Formats are few and their names known: case need not be right. */
+function properNames(names: readonly string[]): string[] {
+  return names.map(
+    (name) => nativeFormats.find((format) => format.toLowerCase() === name.toLowerCase()) ?? name,
+  );
+}
+
+function callersOf(text: string): UpstreamNode['spec']['callerNamespaces'] {
+  const word = text.toLowerCase();
+  if (word === 'same' || word === 'all') return { from: word === 'same' ? 'Same' : 'All' };
+  return { from: 'Names', names: namesIn([text]) };
+}
+
+/** A flag that takes one of a few words, in any case; its value is the word as it is written here. */
+function wordOption(flags: string, help: string, words: readonly string[]): Option {
+  return new Option(flags, `${help} ${words.join(', ')}`).argParser((text: string) => {
+    const word = words.find((each) => each.toLowerCase() === text.toLowerCase());
+    if (word === undefined) throw new InvalidArgumentError(`Allowed choices are ${words.join(', ')}.`);
+    return word;
+  });
+}
+
+function capitalized(word: string): string {
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
+}
+
+function whole(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
+  return Number(text);
+}

@@ -1,0 +1,31 @@
+import { explained } from '../help.ts';
+import { hasColour, type OutputFlags, printData, resourceName, withOutput } from '../output.ts';
+import { type PlaceFlags, withPlace } from '../place.ts';
+import type { AddCommand } from '../program.ts';
+import { nodeRef } from './name.ts';
+import { nodeText } from './text.ts';
+
+/** `node show` */
+export const addNodeShow: AddCommand = (group, context) => {
+  const command = group
+    .command('show')
+    .summary('everything about one node')
+    .description('Shows everything about one node: what is declared, what was found, every model.')
+    .argument('<name>', 'name of the node')
+    .action(async (name: string, flags: PlaceFlags & OutputFlags) => {
+      const place = await context.declarations(flags);
+      const node = await place.get(nodeRef(place, name), context.signal);
+      switch (flags.output) {
+        case 'json':
+        case 'yaml':
+          return printData(context, flags.output, node.resource);
+        case 'name':
+          context.out.write(`${resourceName(node.resource)}\n`);
+          return;
+        default:
+          context.out.write(nodeText(node, { now: context.clock.wall(), colour: hasColour(context) }));
+      }
+    });
+  withPlace(withOutput(command, ['table', 'json', 'yaml', 'name']));
+  explained(command, { examples: ['node show openai', 'node show openai -o yaml'] });
+};

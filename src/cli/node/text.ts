@@ -1,0 +1,192 @@
+import type { UpstreamNode } from '../../resources/upstream-node.ts';
+import { servedNames } from '../../store/node-models.ts';
+import { ago } from '../ago.ts';
+import type { Declared } from '../edit/declarations.ts';
+import { oneLine, type Tint, table, tinted } from '../table.ts';
+import { tintOfPhase } from './columns.ts';
+
+interface Shown {
+  readonly now: Date;
+  readonly colour: boolean;
+}
+
+type Row = readonly [name: string, value: string, tint?: Tint | undefined];
+
+/** Everything about a node, for people: what is declared, what was found, conditions, models. */
+export function nodeText(node: Declared<'UpstreamNode'>, shown: Shown): string {
+  const sections = [
+    rowsText([...identity(node, shown), ...connection(node.resource), ...found(node.resource, shown)], shown),
+    conditionsText(node.resource, shown),
+    modelsText(node.resource, shown),
+  ];
+  return sections.filter((section) => section !== '').join('\n');
+}
+
+function identity({ resource, source, managedBy }: Declared<'UpstreamNode'>, { now }: Shown): Row[] {
+  const { metadata, spec, status } = resource;
+  const phase = status?.phase ?? 'unknown';
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return present([
+    ['Name', metadata.name],
+    ['Namespace', metadata.namespace],
+    ['Display name', spec.displayName],
+    ['Status', phase, tintOfPhase[phase]],
+    ['Message', ready?.message, ready?.status === 'False' ? 'bad' : undefined],
+    ['Enabled', spec.enabled ? 'yes' : 'no: it gets no requests', spec.enabled ? undefined : 'warn'],
+    ['Being deleted', metadata.deletionTimestamp && `since ${metadata.deletionTimestamp}`, 'warn'],
+    ['Added', metadata.creationTimestamp && timeText(metadata.creationTimestamp, now)],
+    ['Declared in', source],
+    ['Managed by', managedBy && `${managedBy}; it may undo changes that are made elsewhere`, 'warn'],
+  ]);
+}
+
+function connection({ spec, status }: UpstreamNode): Row[] {
+  const { sync, healthCheck, timeouts, tls } = spec;
+  return present([
+    ['URL', spec.baseURL],
+    ['API key', keyText(spec, status?.apiKeySet)],
+    ['Authentication', spec.authentication],
+    ['Priority', `${spec.priority} (0 to 100, higher is preferred)`],
+    ['Weight', `${spec.weight} (share within one priority)`],
+    [
+      'Native formats',
+      spec.nativeFormats?.join(', ') || 'none; other formats are converted to chat-completions',
+    ],
+    ['Callers from', callersText(spec.callerNamespaces)],
+    [
+      'Sync',
+      sync.discovery === 'Never'
+        ? 'never; the manual models alone'
+        : `every ${sync.intervalSeconds} s; new models start ${sync.newModels.toLowerCase()}`,
+    ],
+    [
+      'Health check',
+      healthCheck.mode === 'None'
+        ? 'none'
+        : `every ${healthCheck.intervalSeconds} s, at most ${healthCheck.timeoutSeconds} s each; offline after ${healthCheck.failureThreshold} without an answer`,
+    ],
+    [
+      'Timeouts',
+      `connect ${timeouts.connectSeconds} s, first byte ${timeouts.firstByteSeconds} s, idle ${timeouts.idleSeconds} s, total ${timeouts.totalSeconds} s`,
+    ],
+    [
+      'Headers',
+      spec.headers
+        ?.map(({ name, secretRef }) =>
+          secretRef === undefined ? name : `${name} (Secret ${secretRef.name}/${secretRef.key})`,
+        )
+        .join(', '),
+    ],
+    [
+      'TLS',
+      [tls?.caBundle && 'own authorities', tls?.serverName && `name ${tls.serverName}`]
+        .filter(Boolean)
+        .join(', '),
+    ],
+    [
+      'Dialect',
+      Object.entries(spec.dialect ?? {})
+        .map(([name, value]) => `${name}=${Array.isArray(value) ? value.join('|') : String(value)}`)
+        .join(', '),
+    ],
+  ]);
+}
+
+function found({ metadata, status }: UpstreamNode, { now }: Shown): Row[] {
+  if (status === undefined) return [['Found', 'nothing yet: no controller has looked at it', 'warn']];
+  const seen = status.observedGeneration;
+  const isBehind = seen !== undefined && metadata.generation !== undefined && seen < metadata.generation;
+  return present([
+    ['Last sync', timeText(status.lastSyncTime, now)],
+    ['Last sync error', status.lastSyncError, 'bad'],
+    ['Last health check', timeText(status.lastHealthCheckTime, now)],
+    ['Last asked to sync', status.lastHandledSyncRequest],
+    ['Controller', isBehind ? 'has not seen the last change yet' : undefined, 'warn'],
+  ]);
+}
+
+function conditionsText({ status }: UpstreamNode, { now, colour }: Shown): string {
+  const conditions = status?.conditions ?? [];
+  if (conditions.length === 0) return '';
+  const rows = conditions.map(({ type, status: state, reason, lastTransitionTime, message }) =>
+    cells(`  ${type}`, state, reason, ago(lastTransitionTime, now), message),
+  );
+  return `Conditions:\n${table([cells('  TYPE', 'STATUS', 'REASON', 'SINCE', 'MESSAGE'), ...rows], colour)}`;
+}
+
+function modelsText(node: UpstreamNode, { colour }: Shown): string {
+  const { spec, status } = node;
+  const names = servedNames(node);
+  const wishes = new Map(spec.models?.map((entry) => [entry.name, entry]));
+  const missed = new Map(status?.models?.map(({ name, missedSyncs }) => [name, missedSyncs]));
+  const manual = new Set(spec.manualModels);
+  const real = [...names]
+    .filter(([name, { model }]) => name === model)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  const rows = real.map(([name, { enabled }]) => {
+    const aliases = wishes.get(name)?.aliases ?? [];
+    const gone = missed.get(name) ?? 0;
+    return [
+      ...cells(`  ${name}`),
+      { text: enabled ? 'enabled' : 'disabled', tint: enabled ? undefined : ('faint' as const) },
+      ...cells(
+        manual.has(name) ? 'manual' : 'discovered',
+        aliases.filter((alias) => names.get(alias)?.model === name).join(', ') || '-',
+        gone === 0 ? '' : `not listed in the last ${gone === 1 ? 'sync' : `${gone} syncs`}`,
+      ),
+    ];
+  });
+  const unknown = [...wishes.keys()].filter((name) => !names.has(name));
+  const notes = [
+    ...(status?.modelsTruncated === true
+      ? ['  The node lists more than a status can hold; the rest was left out.']
+      : []),
+    ...(unknown.length === 0
+      ? []
+      : [`  Wishes for models that the node does not have: ${oneLine(unknown.join(', '))}`]),
+  ].map((note) => `${tinted(note, 'warn', colour)}\n`);
+  const enabled = real.filter(([, served]) => served.enabled).length;
+  const title = `Models: ${real.length}${enabled === real.length ? '' : `, ${enabled} enabled`}\n`;
+  if (rows.length === 0) return [title, ...notes].join('');
+  const head = cells('  NAME', 'STATE', 'SOURCE', 'ALIASES', '');
+  return [title, table([head, ...rows], colour), ...notes].join('');
+}
+
+function keyText(
+  { encryptedAPIKey, apiKeySecretRef }: UpstreamNode['spec'],
+  isSet: boolean | undefined,
+): string {
+  const found = isSet === undefined ? '' : isSet ? ', usable' : ', NOT usable';
+  if (encryptedAPIKey !== undefined) return `set, sealed to the gateway${found}`;
+  if (apiKeySecretRef === undefined) return 'none';
+  return `set, from the Secret ${apiKeySecretRef.name}, entry ${apiKeySecretRef.key}${found}`;
+}
+
+function callersText({ from, names }: UpstreamNode['spec']['callerNamespaces']): string {
+  if (from === 'Same') return "the node's own namespace";
+  return from === 'All' ? 'every namespace' : `its own namespace and ${(names ?? []).join(', ')}`;
+}
+
+function timeText(time: string | undefined, now: Date): string {
+  return time === undefined ? 'never' : `${time} (${ago(time, now)} ago)`;
+}
+
+function cells(...texts: string[]): { text: string; tint: undefined }[] {
+  return texts.map((text) => ({ text, tint: undefined }));
+}
+
+function present(rows: readonly (readonly [string, string | undefined, tint?: Tint | undefined])[]): Row[] {
+  return rows.flatMap(([name, value, tint]) =>
+    value === undefined || value === '' ? [] : [[name, value, tint]],
+  );
+}
+
+function rowsText(rows: readonly Row[], { colour }: Shown): string {
+  return table(
+    rows.map(([name, text, tint]) => [
+      { text: `${name}:`, tint: undefined },
+      { text, tint },
+    ]),
+    colour,
+  );
+}
