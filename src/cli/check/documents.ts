@@ -69,6 +69,7 @@ export function readFile(file: string, text: string): CheckedFile {
 function guarded(file: string, findings: Finding[], document: DocumentText, read: () => void): void {
   const place = { file, object: undefined, field: '', column: 1 };
   if (template.test(document.text)) {
+    if (!document.text.includes('modelgateway.dev/')) return;
     const message = 'this is a template, which is not judged';
     const remedy = 'pipe the rendered manifests into `model-gateway check -`';
     findings.push(finding('not-judged', { ...place, line: document.line, message, remedy }));
@@ -153,8 +154,7 @@ function keyTextFindings(file: string, text: string): Finding[] {
       line,
       column: col,
       object: undefined,
-      field:
-        documents.map((document) => fieldAt(document.contents, offset)).find((field) => field !== '') ?? '',
+      field: fieldIn(documents, offset) ?? '',
       message: 'this text looks like a key, and whoever reads the file can use it',
       remedy: 'revoke it; keep the new one in a Secret outside of Git, or seal it with `model-gateway seal`',
     });
@@ -172,23 +172,28 @@ function parsedSafely(text: string): Document[] {
   }
 }
 
-/** The field whose value holds an offset; empty where none does, as in a comment. */
-function fieldAt(node: unknown, offset: number): string {
+function fieldIn(documents: readonly Document[], offset: number): string | undefined {
+  const document = documents.find(({ contents }) => holds(contents, offset));
+  return document && fieldAt(document.contents, offset);
+}
+
+/** The field whose scalar holds an offset; undefined where none does, as in a comment. */
+function fieldAt(node: unknown, offset: number): string | undefined {
   if (isMap(node)) {
-    for (const { key, value } of node.items) {
-      if (!holds(value, offset)) continue;
-      const name = String(isScalar(key) ? key.value : '');
-      const below = fieldAt(value, offset);
-      return below === '' || below.startsWith('[') ? `${name}${below}` : `${name}.${below}`;
-    }
+    const pair = node.items.find(({ value }) => holds(value, offset));
+    return pair && joined(String(isScalar(pair.key) ? pair.key.value : ''), fieldAt(pair.value, offset));
   }
   if (isSeq(node)) {
     const index = node.items.findIndex((item) => holds(item, offset));
-    if (index === -1) return '';
-    const below = fieldAt(node.items[index], offset);
-    return below === '' || below.startsWith('[') ? `[${index}]${below}` : `[${index}].${below}`;
+    return index === -1 ? undefined : joined(`[${index}]`, fieldAt(node.items[index], offset));
   }
   return '';
+}
+
+function joined(name: string, below: string | undefined): string | undefined {
+  if (below === undefined) return undefined;
+  if (below === '') return name;
+  return below.startsWith('[') ? `${name}${below}` : `${name}.${below}`;
 }
 
 function holds(node: unknown, offset: number): boolean {

@@ -21,8 +21,15 @@ export interface Finding {
 
 /** A finding with its rule's own level and every key-looking text masked. */
 export function finding(rule: RuleId, rest: Omit<Finding, 'rule' | 'level'>): Finding {
-  const { message, remedy } = rest;
-  return { rule, level: rules[rule].level, ...rest, message: masked(message), remedy: masked(remedy) };
+  return {
+    rule,
+    level: rules[rule].level,
+    ...rest,
+    object: rest.object && masked(rest.object),
+    field: masked(rest.field),
+    message: masked(rest.message),
+    remedy: masked(rest.remedy),
+  };
 }
 
 /**
