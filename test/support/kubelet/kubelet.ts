@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../api-client.ts';
 import type { ControlPlaneAddress } from '../control-plane.ts';
 import type { Guard } from '../guard.ts';
+import { loopbackAddresses } from './addresses.ts';
 import { notUnderstood, type Pod } from './pod.ts';
 import { type RunningPod, runPod } from './run-pod.ts';
 import { type ServiceProxy, startServiceProxy } from './service-proxy.ts';
@@ -44,7 +45,7 @@ export function startKubelet({
   const folder = join(address.folder, `kubelet-${process.pid}`);
   const namesFile = join(address.folder, `names-${process.pid}.json`);
   writeFileSync(namesFile, '{}', { mode: 0o644 });
-  const newAddress = addresses();
+  const newAddress = loopbackAddresses();
   const services = startServiceProxy(client, namesFile, newAddress);
   const running = new Map<string, RunningPod & { name: string; namespace: string }>();
   const ending = new Set<string>();
@@ -100,6 +101,12 @@ export function startKubelet({
   }
 
   async function work(): Promise<void> {
+    // Pods on a node that is not there are no endpoints of a Service.
+    const node = {
+      metadata: { name: nodeName },
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    };
+    await client.send('POST', '/api/v1/nodes', { body: node });
     while (!stopping.signal.aborted) {
       await look().catch((error: unknown) => say(`looking at the API server failed: ${String(error)}`));
       await sleep(pollEveryMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
@@ -120,16 +127,5 @@ export function startKubelet({
       [...running.values()].filter((pod) => pod.namespace === namespace && pod.name.startsWith(prefix)),
     stop,
     [Symbol.asyncDispose]: stop,
-  };
-}
-
-/** Loopback addresses that no other test process takes: 127.A.B.n with A and B from the process id. */
-function addresses(): () => string {
-  const { pid } = process;
-  let last = 0;
-  return () => {
-    last += 1;
-    if (last > 250) throw new Error('more than 250 pods and Services in one test file');
-    return `127.${64 + ((pid >> 8) % 128)}.${pid % 256}.${last}`;
   };
 }

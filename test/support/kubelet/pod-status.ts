@@ -1,3 +1,4 @@
+import { toldAddress } from './addresses.ts';
 import type { Container, Pod } from './pod.ts';
 
 export interface ContainerState {
@@ -34,8 +35,8 @@ export function podStatus(
     observedGeneration: pod.metadata.generation ?? null,
     startTime,
     hostIP: '127.0.0.1',
-    podIP,
-    podIPs: [{ ip: podIP }],
+    podIP: toldAddress(podIP),
+    podIPs: [{ ip: toldAddress(podIP) }],
     conditions: [
       condition('PodScheduled', true),
       condition('Initialized', true),

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { ApiClient } from '../api-client.ts';
+import { loopbackOf } from './addresses.ts';
 
 interface Service {
   readonly metadata: { readonly name: string; readonly namespace: string };
@@ -82,7 +83,7 @@ export function startServiceProxy(
         const ready = (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
         for (const { name = '', port } of slice.ports ?? []) {
           const key = `${service}.${slice.metadata.namespace}/${name}`;
-          const here = ready.flatMap(({ addresses }) => addresses.map((ip) => `${ip}:${port}`));
+          const here = ready.flatMap(({ addresses }) => addresses.map((ip) => `${loopbackOf(ip)}:${port}`));
           fresh.set(key, [...(fresh.get(key) ?? []), ...here]);
         }
       }
