@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { createRequire, stripTypeScriptTypes } from 'node:module';
+import { stripTypeScriptTypes } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
@@ -32,7 +32,6 @@ const types: Readonly<Record<string, string>> = {
  */
 export async function readPageFiles(): Promise<ReadonlyMap<string, PageFile>> {
   const folder = fileURLToPath(new URL('page/', import.meta.url));
-  const resolve = createRequire(import.meta.url).resolve;
   const files = new Map<string, PageFile>();
   const script = existsSync(`${folder}main.ts`) ? 'ts' : 'js';
   for (const name of await readdir(folder)) {
@@ -45,7 +44,7 @@ export async function readPageFiles(): Promise<ReadonlyMap<string, PageFile>> {
   }
   for (const [path, module] of Object.entries(libraries)) {
     const type = types[path.slice(path.lastIndexOf('.') + 1)] ?? '';
-    files.set(path, await pageFile(type, await readFile(resolve(module), 'utf8')));
+    files.set(path, await pageFile(type, await readFile(fileURLToPath(import.meta.resolve(module)), 'utf8')));
   }
   return files;
 }

@@ -67,7 +67,7 @@ export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): Vi
     >
       ${denied && html`<p class="problem" role="note">${denied}</p>`}
       <label>
-        <span>name <span aria-hidden="true">*</span></span>
+        <span>Name <span aria-hidden="true">*</span></span>
         <input required autofocus pattern="[a-z0-9]([-a-z0-9.]*[a-z0-9])?" maxlength="253" value=${name} disabled=${disabled}
           aria-invalid=${problems.has('metadata.name') ? 'true' : undefined} onInput=${(event: Input) => setName(event.currentTarget.value)} />
         ${problems.has('metadata.name') && html`<small class="wrong" role="alert">${problems.get('metadata.name')}</small>`}
@@ -87,7 +87,7 @@ export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): Vi
       ${
         inSecret &&
         html`<label>
-          <span>secretName</span>
+          <span>Name of the Secret</span>
           <input value=${secretName} placeholder=${name} disabled=${disabled} onInput=${(event: Input) => setSecretName(event.currentTarget.value)} />
           ${problems.has('spec.secretName') && html`<small class="wrong" role="alert">${problems.get('spec.secretName')}</small>`}
         </label>`
@@ -98,7 +98,7 @@ export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): Vi
         <summary>More</summary>
         <div class="fields">
           <label>
-            <span>namespace</span>
+            <span>Namespace</span>
             <input value=${namespace} disabled=${disabled} onInput=${(event: Input) => setNamespace(event.currentTarget.value)} />
           </label>
           <${SpecFields} path="spec" schema=${schema} names=${changeable[kind].filter((field) => field !== 'expirationTime' && field !== 'models')}
@@ -157,8 +157,8 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
   };
 
   return html`<section>
-    <nav aria-label="Breadcrumb"><a href=${keysPath(kind)}>Keys</a> / ${row.namespace} / ${row.name}</nav>
-    <hgroup class="head">
+    <nav class="trail" aria-label="Breadcrumb"><a href=${keysPath(kind)}>Keys</a> / ${row.namespace} / ${row.name}</nav>
+    <div class="head">
       <h1>${row.displayName}${!row.enabled && html` <span class="badge">disabled</span>`}</h1>
       <div class="actions">
         <button class="outline" disabled=${denied !== undefined} title=${denied} onClick=${() => void setEnabled([ref], !row.enabled)}>
@@ -167,7 +167,7 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
         <button class="outline" disabled=${noRotation !== undefined} title=${noRotation} onClick=${() => setOpen('rotate')}>Rotate</button>
         <button class="outline danger" disabled=${noDelete !== undefined} title=${noDelete} onClick=${() => setOpen('delete')}>Revoke</button>
       </div>
-    </hgroup>
+    </div>
     <article class="facts">
       <p class=${row.ready === 'True' ? '' : 'problem'}><strong>${row.reason}</strong>: ${row.message}</p>
       <dl>

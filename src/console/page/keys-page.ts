@@ -44,12 +44,12 @@ export function KeysPage({ place, kind }: { place: Place; kind: KeyKind }): View
   const off = chosen.length === 0 || why !== undefined;
 
   return html`<section>
-    <hgroup class="head">
+    <div class="head">
       <h1>Keys</h1>
-      <a role="button" href=${`${keysPath(kind)}/new`} aria-disabled=${noCreate !== undefined} title=${noCreate}>
+      <a role="button" href=${`${keysPath(kind)}/new`} aria-disabled=${noCreate === undefined ? undefined : 'true'} title=${noCreate}>
         Create ${kind === 'APIKey' ? 'an API key' : 'a master key'}
       </a>
-    </hgroup>
+    </div>
     <ul class="tabs">
       <li><a href="/keys" aria-current=${kind === 'APIKey' ? 'page' : undefined}>API keys</a></li>
       <li><a href="/master-keys" aria-current=${kind === 'MasterKey' ? 'page' : undefined}>Master keys</a></li>

@@ -73,6 +73,8 @@ export function useLive(): {
       });
     };
     watchers.add(watcher);
+    // What came between the first drawing and now was told to nobody.
+    watcher();
     return () => void watchers.delete(watcher);
   }, []);
   return { rows, connection, problem: (kind) => problems[kind] };

@@ -100,7 +100,7 @@ export function NodeForm(props: {
     ${
       node === undefined &&
       html`<label>
-          <span>name <span aria-hidden="true">*</span></span>
+          <span>Name <span aria-hidden="true">*</span></span>
           <input required value=${name} disabled=${disabled} pattern="[a-z0-9]([-a-z0-9.]*[a-z0-9])?" maxlength="253" autofocus
             aria-invalid=${problems.has('metadata.name') ? 'true' : undefined}
             onInput=${(event: Input) => setName(event.currentTarget.value)} />
@@ -116,7 +116,7 @@ export function NodeForm(props: {
             <summary>More</summary>
             <div class="fields">
               <label>
-                <span>namespace</span>
+                <span>Namespace</span>
                 <input value=${namespace} disabled=${disabled} onInput=${(event: Input) => setNamespace(event.currentTarget.value)} />
               </label>
               ${fields([...first.filter((field) => field !== 'baseURL'), ...more])}

@@ -70,8 +70,8 @@ export function NodePage(props: { place: Place; namespace: string; name: string;
   const path = nodePath(row);
 
   return html`<section>
-    <nav aria-label="Breadcrumb"><a href="/nodes">Nodes</a> / ${row.namespace} / ${row.name}</nav>
-    <hgroup class="head">
+    <nav class="trail" aria-label="Breadcrumb"><a href="/nodes">Nodes</a> / ${row.namespace} / ${row.name}</nav>
+    <div class="head">
       <h1>${row.displayName} <${Phase} phase=${row.phase} title=${row.message} />${!row.enabled && html` <span class="badge">disabled</span>`}</h1>
       <div class="actions">
         <button class="outline" disabled=${denied !== undefined} title=${denied} onClick=${() => void setEnabled([ref], !row.enabled)}>
@@ -82,7 +82,7 @@ export function NodePage(props: { place: Place; namespace: string; name: string;
         </button>
         <button class="outline danger" disabled=${noDelete !== undefined} title=${noDelete} onClick=${() => setDeletes(true)}>Delete</button>
       </div>
-    </hgroup>
+    </div>
     <ul class="tabs">
       <li><a href=${path} aria-current=${models ? undefined : 'page'}>Settings</a></li>
       <li><a href=${`${path}/models`} aria-current=${models ? 'page' : undefined}>Models (${row.modelCount})</a></li>

@@ -46,10 +46,10 @@ export function NodesPage({ place }: { place: Place }): View {
   const columns = useMemo(() => columnsOf(namespaces.length > 1), [namespaces.length > 1]);
 
   return html`<section>
-    <hgroup class="head">
+    <div class="head">
       <h1>Nodes</h1>
-      <a role="button" href="/nodes/new" aria-disabled=${noCreate !== undefined} title=${noCreate}>Add a node</a>
-    </hgroup>
+      <a role="button" href="/nodes/new" aria-disabled=${noCreate === undefined ? undefined : 'true'} title=${noCreate}>Add a node</a>
+    </div>
     ${problem('UpstreamNode') && html`<p class="problem" role="alert">${problem('UpstreamNode')}</p>`}
     ${
       nodes.length === 0

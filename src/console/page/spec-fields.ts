@@ -51,7 +51,7 @@ function Field(props: FieldProps): View {
   if (schema.properties !== undefined) {
     const fields = typeof value === 'object' && value !== null ? (value as Fields) : {};
     return html`<details open=${[...problems.keys()].some((field) => field.startsWith(path))}>
-      <summary>${name} <small class="muted">${schema.description}</small></summary>
+      <summary>${labelOf(name)} <small class="muted">${schema.description}</small></summary>
       <div class="fields">
         <${SpecFields}
           path=${path}
@@ -151,7 +151,7 @@ function ListField(props: FieldProps): View {
 function ChoicesField({ name, schema, value, disabled, onChange }: FieldProps): View {
   const chosen = new Set(Array.isArray(value) ? value : []);
   return html`<fieldset>
-    <legend>${name}</legend>
+    <legend>${labelOf(name)}</legend>
     ${(schema.items?.enum ?? []).map(
       (choice) => html`<label>
         <input
@@ -176,7 +176,7 @@ function EntriesField(props: FieldProps): View {
   const entries = (Array.isArray(value) ? value : []) as readonly Fields[];
   const item = schema.items ?? {};
   return html`<fieldset>
-    <legend>${name}</legend>
+    <legend>${labelOf(name)}</legend>
     <small>${schema.description}</small>
     ${entries.map(
       (entry, index) => html`<div class="entry fields">
@@ -207,7 +207,7 @@ function labelled(
   const wrong = problems.get(path);
   return html`<label class=${inline ? 'inline' : ''}>
     ${inline && input}
-    <span>${name}${required && html`<span aria-hidden="true"> *</span>`}</span>
+    <span title=${path}>${labelOf(name)}${required && html`<span aria-hidden="true"> *</span>`}</span>
     ${!inline && input}
     ${wrong && html`<small class="wrong" role="alert">${wrong}</small>`}
     <small>${schema.description} ${boundsOf(schema)}</small>
@@ -241,4 +241,17 @@ function localTime(time: string): string {
 function rfc3339(local: string): string {
   const at = new Date(local);
   return Number.isNaN(at.getTime()) ? '' : at.toISOString().replace('.000Z', 'Z');
+}
+
+/** `firstByteSeconds` as people say it: First byte seconds. */
+function labelOf(name: string): string {
+  const words = name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').replaceAll(/([A-Z])([A-Z][a-z])/g, '$1 $2');
+  return words
+    .split(' ')
+    .map((word, index) => {
+      if (/^[A-Z]{2,}$/.test(word)) return word;
+      const lower = word.toLowerCase();
+      return index === 0 ? lower.charAt(0).toUpperCase() + lower.slice(1) : lower;
+    })
+    .join(' ');
 }
