@@ -7,9 +7,10 @@ import { crdTemplate } from './chart/crd-template.ts';
 import { describedValues } from './chart/described-values.ts';
 import { chartReadme } from './chart/readme.ts';
 import { valuesSchema } from './chart/values-schema.ts';
+import { metricsReference } from './metrics-reference.ts';
 
-// Writes crds/ from the schemas in src/resources, and what the chart takes from there and from its own values.yaml. With
-// --check it writes nothing and exits 1 naming what is stale.
+// Writes crds/ from the schemas in src/resources, what the chart takes from there and from its own values.yaml, and the
+// reference of the metrics. With --check it writes nothing and exits 1 naming what is stale.
 
 interface Generated {
   readonly folder: string;
@@ -49,6 +50,7 @@ const generated: readonly Generated[] = [
       ['README.md', chartReadme(textOf(chart, 'README.template.md'), values)],
     ]),
   },
+  { folder: 'src/observe', alone: false, files: new Map([['metrics.md', await metricsReference()]]) },
 ];
 
 const { check = false } = parseArgs({ options: { check: { type: 'boolean' } } }).values;

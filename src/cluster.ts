@@ -3,6 +3,7 @@ import process from 'node:process';
 import type { Registry } from 'prom-client';
 import type { ControllerConfig, GatewayConfig } from './config.ts';
 import { systemClock } from './controller/clock.ts';
+import { observeResources } from './controller/resource-standings.ts';
 import { runController } from './controller/run.ts';
 import { connectKube, type KubeClient } from './kube/client.ts';
 import { createEventRecorder } from './kube/events.ts';
@@ -64,6 +65,7 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
   const stop = stopOnSignals(log);
   const work = new AbortController();
   const { client, store, homeNamespace } = openCluster(config, log, registry, work.signal);
+  observeResources(store, registry);
   const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
   const admin = await listenOn(config.adminListen, false, (host, port) =>
     startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) }),

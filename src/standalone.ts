@@ -4,6 +4,7 @@ import process from 'node:process';
 import { prepareQuickStart, quickStartKey, welcome } from './cli/quick-start.ts';
 import type { StandaloneConfig, StartConfig } from './config.ts';
 import { systemClock } from './controller/clock.ts';
+import { observeResources } from './controller/resource-standings.ts';
 import { runController } from './controller/run.ts';
 import { startAdminServer } from './observe/admin-server.ts';
 import {
@@ -57,6 +58,7 @@ export async function runStandalone(
     randomBytes,
     signal: work.signal,
   });
+  observeResources(store, registry);
   const pools = new Pools({ rules: { allowLoopback: true } });
   const gateway = createTraffic(config, store, pools, log, registry, tls);
   tls?.follow(gateway, work.signal);
