@@ -21,6 +21,12 @@
 {{- if eq (include "model-gateway.serviceAccount" (dict "root" . "role" "controller")) (include "model-gateway.serviceAccount" (dict "root" . "role" "gateway")) -}}
 {{- fail "controller and gateway need an account each: give two different names" -}}
 {{- end -}}
+{{- if and .Values.tls.certManager.enabled .Values.tls.secretName -}}
+{{- fail "tls.secretName and tls.certManager.enabled exclude each other: cert-manager names its Secret itself" -}}
+{{- end -}}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
+{{- fail "httpRoute.enabled needs httpRoute.parentRefs: the Gateways that it joins" -}}
+{{- end -}}
 {{- if and .Values.tls.certManager.enabled (not .Values.tls.certManager.issuerRef.name) -}}
 {{- fail "tls.certManager.enabled needs tls.certManager.issuerRef.name" -}}
 {{- end -}}
