@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { exposition } from './exposition.ts';
 
 export interface AdminServer {
   readonly address: AddressInfo;
@@ -34,7 +35,7 @@ export async function startAdminServer(options: {
       return reason === undefined ? reply(200, 'ok\n') : reply(503, `${reason}\n`);
     }
     try {
-      reply(200, await options.registry.metrics(), options.registry.contentType);
+      reply(200, await exposition(options.registry), options.registry.contentType);
     } catch {
       reply(500, 'metrics could not be collected\n');
     }
