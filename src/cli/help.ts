@@ -1,6 +1,7 @@
 import type { Command, Help } from 'commander';
 import { exitCodeMeanings, exitCodes } from './exit-codes.ts';
 import { placeFlags } from './place.ts';
+import { writeFlags } from './writing.ts';
 
 /** What `--help` says of a command besides its flags. */
 interface Told {
@@ -27,14 +28,15 @@ export function examplesOf(command: Command): readonly string[] {
 export function formatHelp(command: Command, helper: Help): string {
   const notes = told.get(command);
   const rows = [...subcommandRows(command, helper), ...optionRows(command, helper)];
-  const hasPlace = command.options.some(({ long }) => long === '--manifests');
+  const has = (long: string): boolean => command.options.some((option) => option.long === long);
+  const more = has('--force') ? '--dry-run, --force, -n, --context ...' : '-n, --context, --manifests ...';
   const examples = notes?.examples ?? [];
   return [
     `Usage: ${usage(command, helper)}`,
     command.description(),
     ...(notes?.notes ?? []),
     ...(rows.length === 0 ? [] : ['', ...columns(rows)]),
-    ...(hasPlace ? [`Flags that say where (-n, --context, --manifests …): ${root(command)} help flags`] : []),
+    ...(has('--manifests') ? [`Flags that many commands have (${more}): ${root(command)} help flags`] : []),
     ...(examples.length === 0
       ? []
       : ['', 'Examples:', ...examples.map((line) => `  ${root(command)} ${line}`)]),
@@ -52,7 +54,11 @@ export const helpTopics: Readonly<Record<string, (calledAs: string) => string>> 
       '',
       ...columns(placeFlags),
       '',
-      'MODEL_GATEWAY_MANIFESTS and MODEL_GATEWAY_DATA stand for the last two.',
+      'Flags of every command that changes something:',
+      '',
+      ...columns(writeFlags),
+      '',
+      'The variables MODEL_GATEWAY_MANIFESTS and MODEL_GATEWAY_DATA stand for those flags.',
       'Tables and messages are coloured on a terminal alone; NO_COLOR=1 switches that off.',
       '',
     ].join('\n'),

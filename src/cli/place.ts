@@ -147,6 +147,9 @@ async function openCluster(flags: PlaceFlags): Promise<Declarations> {
   } catch (error) {
     // What stands in a kubeconfig is not repeated there, so the message is safe to show.
     const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(exitCodes.unavailable, `${reason}. For a folder of manifests give --manifests DIR.`);
+    throw new CommandError(
+      exitCodes.unavailable,
+      `${reason}. For a folder of manifests give --manifests DIR.`,
+    );
   }
 }

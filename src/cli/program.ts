@@ -10,7 +10,6 @@ interface Entry {
   readonly summary: string;
   /** Loaded when the command is called, so that none pays for another. */
   readonly load: () => Promise<AddCommand>;
-  readonly hidden?: true;
 }
 
 /** Every command for people. */
@@ -35,6 +34,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: 'show a model; enable and disable models of a node',
     load: async () => (await import('./model/model.ts')).addModel,
   },
+  completion: {
+    summary: 'let your shell complete commands, flags and names',
+    load: async () => (await import('./completion/completion.ts')).addCompletion,
+  },
   version: {
     summary: 'the version of this program and of what runs in the cluster',
     load: async () => (await import('./version.ts')).addVersion,
@@ -54,7 +57,7 @@ export async function buildProgram(
   all = false,
 ): Promise<Command> {
   const program = new Command(context.calledAs)
-    .description('Nodes, models and keys of a Model Gateway, in a cluster or in a folder of manifests.')
+    .description('Nodes, models and keys of a Model Gateway, in a cluster or a folder of manifests.')
     .version(`${context.calledAs} ${productVersion()}`, '-V, --version', 'the version of this program')
     .helpCommand(false)
     .configureHelp({ formatHelp })
@@ -68,12 +71,13 @@ export async function buildProgram(
   for (const [name, summary] of Object.entries(roles)) program.command(name).summary(summary);
   const named = args.find((arg) => !arg.startsWith('-'));
   const wanted = named === 'help' ? args[args.indexOf('help') + 1] : named;
-  for (const [name, { summary, load, hidden }] of Object.entries(entries)) {
+  for (const [name, { summary, load }] of Object.entries(entries)) {
     if (all || name === wanted) {
       const add = await load();
       add(program, context);
+      program.commands.find((command) => command.name() === name)?.summary(summary);
     } else {
-      program.command(name, { hidden: hidden ?? false }).summary(summary);
+      program.command(name).summary(summary);
     }
   }
   addHelp(program, context);

@@ -67,6 +67,11 @@ export async function exitCodeOfRun(
   roles: Readonly<Record<string, string>>,
 ): Promise<ExitCode> {
   try {
+    if (args[0] === '__complete') {
+      const { complete } = await import('./completion/complete.ts');
+      await complete(args.slice(1), context, (asked) => buildProgram(asked, [], roles, true));
+      return exitCodes.done;
+    }
     const program = await buildProgram(context, args, roles);
     await program.parseAsync([...args], { from: 'user' });
     return exitCodes.done;

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { WriteOptions } from './edit/declarations.ts';
 
 /** What every command that changes a resource takes. */
@@ -7,11 +7,16 @@ export interface WriteFlags {
   readonly force?: boolean;
 }
 
-/** Adds `--dry-run` and `--force`. */
+/** The flags of `WriteFlags`, with what `help flags` says of them. */
+export const writeFlags: readonly (readonly [flags: string, help: string])[] = [
+  ['--dry-run', 'judge the change and say what it would be; store nothing'],
+  ['--force', 'take over fields that another field manager owns'],
+];
+
+/** Adds `writeFlags` to a command. Like `placeFlags` they stand in `help flags`. */
 export function withWriting(command: Command): Command {
-  return command
-    .option('--dry-run', 'judge the change and say what it would be; store nothing')
-    .option('--force', 'take over fields that another field manager owns');
+  for (const [flags, help] of writeFlags) command.addOption(new Option(flags, help).hideHelp());
+  return command;
 }
 
 export function writeOptions({ dryRun, force }: WriteFlags): WriteOptions {

@@ -1,5 +1,6 @@
 import { nearest } from '../../resources/nearest.ts';
 import { CommandError } from '../command-error.ts';
+import { completes } from '../completion/completes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
 import { type Column, listText, type OutputFlags, printData, withOutput } from '../output.ts';
@@ -38,6 +39,7 @@ export const addModelShow: AddCommand = (group, context) => {
         listText(context, 'table', { items: model.servers, columns: columns(namespace === undefined, name) }),
       );
     });
+  completes(command, 'model');
   withPlace(withOutput(command, ['table', 'json', 'yaml']), 'many');
   explained(command, {
     notes: ['What a certain key may use, and what conversions lose: route explain.'],

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { CommandError } from '../command-error.ts';
+import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
@@ -30,6 +31,7 @@ function addSwitch(group: Command, context: CommandContext, enabled: boolean): v
     .action((node: string, models: readonly string[], flags: Flags) =>
       switchModels(context, node, models, flags, enabled),
     );
+  completes(command, 'node', 'node-model');
   withPlace(withWriting(command));
   explained(command, {
     notes: ['Models that a later sync discovers start as spec.sync.newModels says.'],

@@ -1,3 +1,4 @@
+import { completes } from '../completion/completes.ts';
 import { confirm } from '../confirm.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
@@ -35,6 +36,7 @@ export const addNodeDelete: AddCommand = (group, context) => {
         context.out.write(`${resourceName(resource)} deleted${dryRun ? ' (dry run)' : ''}\n`);
       });
     });
+  completes(command, 'node');
   withPlace(command);
   explained(command, { examples: ['node delete old-server --yes', 'node delete old-server --dry-run'] });
 };

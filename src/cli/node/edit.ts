@@ -1,4 +1,5 @@
 import { CommandError } from '../command-error.ts';
+import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import type { Declarations, Declared } from '../edit/declarations.ts';
 import type { Edit } from '../edit/edit.ts';
@@ -38,6 +39,7 @@ export const addNodeEdit: AddCommand = (group, context) => {
   withKeyFlags(withNodeFlags(command))
     .option('--api-key-prompt', 'type the API key; an empty one keeps the current one')
     .option('--clear-api-key', 'remove the API key');
+  completes(command, 'node');
   withPlace(withWriting(command));
   explained(command, {
     examples: [

@@ -1,3 +1,4 @@
+import { completes } from '../completion/completes.ts';
 import { explained } from '../help.ts';
 import { hasColour, type OutputFlags, printData, resourceName, withOutput } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
@@ -26,6 +27,7 @@ export const addNodeShow: AddCommand = (group, context) => {
           context.out.write(nodeText(node, { now: context.clock.wall(), colour: hasColour(context) }));
       }
     });
+  completes(command, 'node');
   withPlace(withOutput(command, ['table', 'json', 'yaml', 'name']));
   explained(command, { examples: ['node show openai', 'node show openai -o yaml'] });
 };

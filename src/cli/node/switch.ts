@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
@@ -46,6 +47,7 @@ function addSwitch(group: Command, context: CommandContext, enabled: boolean): v
         }
       });
     });
+  completes(command, 'node');
   withPlace(withWriting(command));
   explained(command, { examples: [`node ${verb} openai`, `node ${verb} openai old-server --dry-run`] });
 }

@@ -1,4 +1,5 @@
 import { CommandError } from '../command-error.ts';
+import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import type { Declarations } from '../edit/declarations.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -49,6 +50,7 @@ export const addNodeSync: AddCommand = (group, context) => {
       if (asked.size > 0) await afterAsking(context, place, asked, flags);
       if (failure !== undefined) throw failure;
     });
+  completes(command, 'node');
   withPlace(withWriting(command));
   explained(command, { examples: ['node sync openai', 'node sync openai old-server --no-wait'] });
 };

@@ -1,0 +1,137 @@
+import type { Command, Option } from 'commander';
+import type { CommandContext } from '../context.ts';
+import type { PlaceFlags } from '../place.ts';
+import { type NameSource, sourceAt } from './completes.ts';
+import { namesOf } from './names.ts';
+
+export interface Candidate {
+  readonly value: string;
+  readonly help: string;
+}
+
+export interface Candidates {
+  readonly found: readonly Candidate[];
+  /** Whether the word may be a file, so that the shell offers its own. */
+  readonly files: boolean;
+}
+
+const none: Candidates = { found: [], files: false };
+const files: Candidates = { found: [], files: true };
+const fileFlags = new Set(['--kubeconfig', '--manifests', '--data', '--models-file']);
+
+/** What may stand where the last of these words is begun. `program` has every command. */
+export async function candidates(
+  program: Command,
+  words: readonly string[],
+  context: CommandContext,
+): Promise<Candidates> {
+  const begun = words.at(-1) ?? '';
+  const { command, values, flags, awaiting } = walked(program, words.slice(0, -1));
+  const [flagName = '', inline] = split(begun);
+  if (awaiting !== undefined) return ofFlag(awaiting, begun, flags, context);
+  if (begun.startsWith('-')) {
+    const option = command.options.find(({ long }) => long === flagName);
+    if (inline === undefined || option === undefined) return matching(flagCandidates(command), begun);
+    const { found, files: isFile } = await ofFlag(option, inline, flags, context);
+    return {
+      found: found.map(({ value, help }) => ({ value: `${flagName}=${value}`, help })),
+      files: isFile,
+    };
+  }
+  if (command.commands.length > 0) return matching(commandCandidates(command), begun);
+  const source = sourceAt(command, values.length);
+  if (source === 'file') return files;
+  return source === undefined ? none : matching(await named(source, values, flags, context), begun);
+}
+
+interface Walked {
+  readonly command: Command;
+  /** Arguments so far. */
+  readonly values: readonly string[];
+  /** Flags so far, by commander's name of each. */
+  readonly flags: PlaceFlags;
+  /** The flag whose value comes next. */
+  readonly awaiting: Option | undefined;
+}
+
+function walked(program: Command, words: readonly string[]): Walked {
+  let command = program;
+  let awaiting: Option | undefined;
+  const values: string[] = [];
+  const flags: Record<string, unknown> = {};
+  for (const word of words) {
+    if (awaiting !== undefined) {
+      flags[awaiting.attributeName()] = word;
+      awaiting = undefined;
+      continue;
+    }
+    if (word.startsWith('-')) {
+      const [name, value] = split(word);
+      const option = command.options.find(({ long, short }) => long === name || short === name);
+      if (option === undefined) continue;
+      if (value !== undefined) flags[option.attributeName()] = value;
+      else if (option.required) awaiting = option;
+      else flags[option.attributeName()] = true;
+      continue;
+    }
+    const sub = command.commands.find((each) => each.name() === word);
+    if (sub === undefined) values.push(word);
+    else command = sub;
+  }
+  return { command, values, flags: flags as PlaceFlags, awaiting };
+}
+
+function split(word: string): [string, string | undefined] {
+  const equals = word.startsWith('--') ? word.indexOf('=') : -1;
+  return equals === -1 ? [word, undefined] : [word.slice(0, equals), word.slice(equals + 1)];
+}
+
+async function ofFlag(
+  option: Option,
+  begun: string,
+  flags: PlaceFlags,
+  context: CommandContext,
+): Promise<Candidates> {
+  if (fileFlags.has(option.long ?? '')) return files;
+  if (option.argChoices !== undefined) return matching(option.argChoices.map(bare), begun);
+  if (option.long === '--key') return matching(await named('key', [], flags, context), begun);
+  if (option.long === '--namespace') {
+    const place = await context.declarations(flags);
+    const nodes = await place.list('UpstreamNode', undefined, context.signal);
+    return matching([...new Set(nodes.map(({ resource }) => resource.metadata.namespace))].map(bare), begun);
+  }
+  return none;
+}
+
+async function named(
+  source: NameSource,
+  values: readonly string[],
+  flags: PlaceFlags,
+  context: CommandContext,
+): Promise<Candidate[]> {
+  const place = await context.declarations(flags);
+  const found = await namesOf(source, values, place, context.signal);
+  return found.filter(({ value }) => source === 'node-model' || !values.includes(value));
+}
+
+function commandCandidates(command: Command): Candidate[] {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .map((sub) => ({ value: sub.name(), help: sub.summary() || sub.description() }));
+}
+
+function flagCandidates(command: Command): Candidate[] {
+  // Those that `--help` leaves out are offered all the same, but for what only exists to be refused.
+  return command.options
+    .filter(({ long }) => long !== undefined && long !== '--api-key')
+    .map(({ long, description }) => ({ value: long ?? '', help: description }));
+}
+
+function matching(all: readonly Candidate[], begun: string): Candidates {
+  return { found: all.filter(({ value }) => value.startsWith(begun)), files: false };
+}
+
+function bare(value: string): Candidate {
+  return { value, help: '' };
+}

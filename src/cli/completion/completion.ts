@@ -1,0 +1,24 @@
+import { Argument } from 'commander';
+import { explained } from '../help.ts';
+import type { AddCommand } from '../program.ts';
+import { shellScripts } from './shell-scripts.ts';
+
+/** `completion` */
+export const addCompletion: AddCommand = (program, context) => {
+  const command = program
+    .command('completion')
+    .description('Prints a script that lets a shell complete commands, flags and names.')
+    .addArgument(new Argument('<shell>').choices(Object.keys(shellScripts)))
+    .action((shell: keyof typeof shellScripts) => {
+      context.out.write(shellScripts[shell]);
+    });
+  explained(command, {
+    notes: [
+      '',
+      'bash: put  source <(model-gateway completion bash)  into ~/.bashrc; zsh likewise into ~/.zshrc.',
+      'fish: model-gateway completion fish > ~/.config/fish/completions/model-gateway.fish',
+      'kubectl completes its plugin by itself where kubectl_complete-modelgateway is in PATH.',
+    ],
+    examples: ['completion bash', 'completion zsh'],
+  });
+};

@@ -1,0 +1,42 @@
+import { servedNames } from '../../store/node-models.ts';
+import type { Declarations } from '../edit/declarations.ts';
+import { nodeRef } from '../node/name.ts';
+import type { Candidate } from './candidates.ts';
+import type { NameSource } from './completes.ts';
+
+/** The names that there are of one sort. `values` are the arguments before. Throws DeclarationError. */
+export async function namesOf(
+  source: NameSource,
+  values: readonly string[],
+  place: Declarations,
+  signal: AbortSignal,
+): Promise<Candidate[]> {
+  switch (source) {
+    case 'file':
+      return [];
+    case 'node': {
+      const nodes = await place.list('UpstreamNode', place.namespace, signal);
+      return nodes.map(({ resource: { metadata, spec } }) => ({ value: metadata.name, help: spec.baseURL }));
+    }
+    case 'model': {
+      const nodes = await place.list('UpstreamNode', place.namespace, signal);
+      const names = new Set(nodes.flatMap(({ resource }) => [...servedNames(resource).keys()]));
+      return [...names].sort().map((value) => ({ value, help: '' }));
+    }
+    case 'node-model': {
+      const [node = ''] = values;
+      const { resource } = await place.get(nodeRef(place, node), signal);
+      const names = [...servedNames(resource)].filter(([name, { model }]) => name === model);
+      return names.sort().map(([value, { enabled }]) => ({ value, help: enabled ? 'enabled' : 'disabled' }));
+    }
+    case 'key':
+    case 'masterkey': {
+      const kind = source === 'key' ? 'APIKey' : 'MasterKey';
+      const keys = await place.list(kind, place.namespace, signal);
+      return keys.map(({ resource: { metadata, spec } }) => ({
+        value: metadata.name,
+        help: spec.displayName ?? '',
+      }));
+    }
+  }
+}
