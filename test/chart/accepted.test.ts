@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { objectsIn, type Rendered, type RenderOptions, render, renderText } from '../support/chart.ts';
+import { type Cluster, clusterAt } from '../support/cluster.ts';
+import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { waitUntilServed } from '../support/crd-served.ts';
+import { everythingOn } from '../support/everything-on.ts';
+import { type Helm, startHelm } from '../support/helm.ts';
+import { standInCrds } from '../support/stand-in-crds.ts';
+
+// What the chart renders is what the API server takes: every object strictly, and every pod by Pod Security "restricted".
+// A control plane of its own, because the definitions of other products are installed that others need not see.
+let plane: ControlPlane;
+let cluster: Cluster;
+let helm: Helm;
+const namespace = 'models';
+const ourKinds = ['UpstreamNode', 'APIKey', 'MasterKey'].map((kind) => `modelgateway.dev/v1alpha1/${kind}`);
+const sets: readonly [what: string, options: RenderOptions][] = [
+  ['default values', {}],
+  ['everything on', { values: everythingOn, apiVersions: ourKinds }],
+  [
+    'all namespaces, Secrets of some',
+    { values: { watch: { allNamespaces: true, secretNamespaces: ['team-a', 'team-b'] } } },
+  ],
+  ['all namespaces and all Secrets', { values: { watch: { allNamespaces: true, secretNamespaces: ['*'] } } }],
+  [
+    'TLS from a Secret',
+    { values: { tls: { secretName: 'cert' }, ingress: { enabled: true }, networkPolicy: { enabled: true } } },
+  ],
+];
+
+beforeAll(async () => {
+  [plane, helm] = await Promise.all([startControlPlane(), startHelm()]);
+  cluster = clusterAt(plane);
+  await cluster.applyCrds();
+  for (const name of [namespace, 'team-a', 'team-b']) {
+    // As an admin would who wants no other pods there.
+    const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+    await cluster.client.ask('POST', '/api/v1/namespaces', { body: { metadata: { name, labels } } });
+  }
+  const text = standInCrds();
+  expect(await cluster.apply(text)).toMatchObject({ applied: true });
+  await waitUntilServed(cluster.client, text.split('---\n'));
+});
+afterAll(async () => {
+  await helm?.[Symbol.asyncDispose]();
+  await plane?.stop();
+});
+
+describe.each(sets)('%s', (_, options) => {
+  let text: string;
+  let objects: Rendered[];
+  beforeAll(async () => {
+    ({ text } = await renderText(helm, { ...options, namespace }));
+    objects = objectsIn(text);
+  });
+
+  test('every object is taken, strictly', async () => {
+    expect(objects.length).toBeGreaterThan(10);
+    const flags = [
+      '--server-side',
+      '--force-conflicts',
+      '--dry-run=server',
+      '--validate=strict',
+      '-o',
+      'name',
+    ];
+    const { code, stdout, stderr } = await cluster.kubectl(['apply', ...flags, '-f', '-'], text);
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    expect(stdout.trim().split('\n')).toHaveLength(objects.length);
+  });
+
+  test('every pod passes Pod Security "restricted"', async () => {
+    const pods = objects.flatMap(podsOf);
+    expect(pods.length).toBeGreaterThanOrEqual(3);
+    // The names of accounts are looked up when a pod is created, and a dry run has made none.
+    for (const pod of pods) {
+      const body = { ...pod, spec: { ...pod.spec, serviceAccountName: 'default' } };
+      const path = `/api/v1/namespaces/${namespace}/pods?dryRun=All&fieldValidation=Strict`;
+      const { status, body: answer } = await cluster.client.send('POST', path, { body });
+      expect([status, (answer as { message?: string }).message]).toEqual([201, undefined]);
+    }
+  });
+});
+
+test('the namespace refuses a pod that is not restricted', async () => {
+  const [deployment] = (
+    await render(helm, { values: { gateway: { securityContext: { runAsUser: 0 } } }, namespace })
+  ).filter(({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith('-gateway'));
+  const [pod] = deployment === undefined ? [] : podsOf(deployment);
+  const body = { ...pod, spec: { ...pod?.spec, serviceAccountName: 'default' } };
+  const path = `/api/v1/namespaces/${namespace}/pods?dryRun=All`;
+  const { status, body: answer } = await cluster.client.send('POST', path, { body });
+  expect(status).toBe(403);
+  expect((answer as { message: string }).message).toContain('violates PodSecurity "restricted');
+});
+
+interface Pod {
+  readonly apiVersion: 'v1';
+  readonly kind: 'Pod';
+  readonly metadata: object;
+  readonly spec: object;
+}
+
+/** The pods that come of an object: a Deployment's, or the one that it is. */
+function podsOf({ kind, metadata, spec }: Rendered): Pod[] {
+  const made = (of: object, podSpec: object): Pod => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...of, name: `${metadata.name}-0`, namespace },
+    spec: podSpec,
+  });
+  if (kind === 'Pod') return [made({}, spec as object)];
+  if (kind !== 'Deployment') return [];
+  const { template } = spec as { template: { metadata: object; spec: object } };
+  return [made(template.metadata, template.spec)];
+}
