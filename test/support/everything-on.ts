@@ -32,7 +32,7 @@ export const everythingOn = {
       loadBalancerClass: 'example.com/internal',
       loadBalancerSourceRanges: ['192.0.2.0/24'],
       externalTrafficPolicy: 'Local',
-      trafficDistribution: 'PreferClose',
+      trafficDistribution: 'PreferSameZone',
       labels: { exposed: 'yes' },
       annotations: { 'example.com/internal': 'true' },
     },
