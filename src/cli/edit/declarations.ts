@@ -96,9 +96,14 @@ export interface Declarations {
     signal: AbortSignal,
   ): Promise<Declared<K>>;
   remove(ref: Ref, options: WriteOptions, signal: AbortSignal): Promise<void>;
+  /** Why this person may not do it, which right is missing; undefined when they may. A write is judged again all the same. */
+  refusal(act: Act, kind: Kind, namespace: string, signal: AbortSignal): Promise<string | undefined>;
   /** The age recipient that credentials are sealed to. */
   sealingRecipient(signal: AbortSignal): Promise<string>;
 }
+
+/** What a person may or may not do to resources of a kind. */
+export type Act = 'create' | 'edit' | 'remove';
 
 /** A resource as it is handed in: what a manifest file would say. */
 export interface Manifest<K extends Kind = Kind> {
