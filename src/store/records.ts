@@ -252,6 +252,11 @@ function shardOf(id: string): string {
   return nameOf(crc32(id) % shardCount);
 }
 
+/** The file below the data folder that holds the record of an object, by `Kind/namespace/name`. */
+export function recordPath(id: string): string {
+  return pathOf(shardOf(id));
+}
+
 /**
  * Ids of objects in an order in which few files are looked into at a time: those of 100,000 objects, all held
  * until the last of them came back, would take 60 MB.

@@ -3,6 +3,8 @@ export interface DocumentText {
   readonly text: string;
   /** The line of the file it starts on, from 1. */
   readonly line: number;
+  /** Where in the file it starts, in characters. */
+  readonly start?: number;
 }
 
 /**
@@ -16,7 +18,7 @@ export function* splitDocuments(text: string): Generator<DocumentText> {
   while (start < text.length) {
     const end = nextMarker(text, start + 1);
     const piece = text.slice(start, end);
-    if (!isBlank(piece)) yield { text: piece, line };
+    if (!isBlank(piece)) yield { text: piece, line, start };
     line += countLines(piece);
     start = end;
   }

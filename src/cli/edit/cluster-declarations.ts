@@ -8,6 +8,7 @@ import { resourceAddress } from '../../store/resource-address.ts';
 import type { Kind } from '../../store/store.ts';
 import { type Asked, apiFailure, changedMeanwhile, ownedByOthers } from './api-failure.ts';
 import { clusterRecipient } from './cluster-recipient.ts';
+import { clusterRefusal } from './cluster-rights.ts';
 import { watchCluster } from './cluster-watch.ts';
 import {
   DeclarationError,
@@ -214,7 +215,8 @@ export function clusterDeclarations(client: KubeClient, options: ClusterOptions 
         }),
       );
       const { labels, annotations } = metadata;
-      const applied = { metadata: { ...(labels && { labels }), ...(annotations && { annotations }) }, spec };
+      const stated = { ...(labels && { labels }), ...(annotations && { annotations }) };
+      const applied = { ...(Object.keys(stated).length > 0 && { metadata: stated }), spec };
       return declared(kind, write.dryRun === true ? answer : await own(ref, answer, applied, signal));
     },
 
@@ -246,6 +248,10 @@ export function clusterDeclarations(client: KubeClient, options: ClusterOptions 
       }
     },
 
+    refusal: (act, kind, inNamespace, signal) =>
+      ask({ verb: 'create', kind, namespace: inNamespace }, signal, () =>
+        clusterRefusal(client, act, kind, inNamespace, signal),
+      ),
     sealingRecipient: (signal) => clusterRecipient(client, options.homeNamespace, signal),
   };
 }

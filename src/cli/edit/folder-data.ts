@@ -1,0 +1,116 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { apiVersion, parseStored } from '../../resources/parse.ts';
+import { authored, identified } from '../../store/identified.ts';
+import { type RecordFile, readRecord, readRecordFile } from '../../store/record-file.ts';
+import { recordPath } from '../../store/records.ts';
+import { specMark } from '../../store/resource-record.ts';
+import { recipientFile } from '../../store/sealing.ts';
+import type { Kind, ResourceOf } from '../../store/store.ts';
+import { storedStatus } from '../../store/stored-status.ts';
+
+/** A file as it was read, until its mark changes. */
+interface Remembered<T> {
+  readonly mark: string;
+  readonly value: T;
+}
+
+/** What standalone mode keeps in its data folder, read while it runs. Nothing is ever written, and what is missing is empty. */
+export function folderData(data: string | undefined) {
+  const records = new Map<string, Remembered<RecordFile | undefined>>();
+  const keys = new Map<string, Remembered<ResourceOf['APIKey'] | undefined>>();
+
+  async function remembered<T>(
+    path: string,
+    memory: Map<string, Remembered<T>>,
+    read: (text: string) => T,
+  ): Promise<T | undefined> {
+    if (data === undefined) return undefined;
+    const found = await stat(join(data, path)).catch(() => undefined);
+    if (found === undefined) return undefined;
+    const mark = `${found.ino}-${found.size}-${found.mtimeMs}`;
+    const known = memory.get(path);
+    if (known?.mark === mark) return known.value;
+    const text = await readFile(join(data, path), 'utf8').catch(() => undefined);
+    if (text === undefined) return undefined;
+    const value = read(text);
+    memory.set(path, { mark, value });
+    return value;
+  }
+
+  /** A declared resource with uid, creation time, generation and status, as far as the data folder knows them. */
+  async function withStatus<R extends ResourceOf[Kind]>(resource: R): Promise<R> {
+    const { kind, metadata, spec } = resource;
+    const id = [kind, metadata.namespace, metadata.name].join('/');
+    const file = await remembered(recordPath(id), records, (text) => readRecordFile(text, recordPath(id)));
+    const line = file?.lines.get(id);
+    const record = file === undefined || line === undefined ? undefined : readRecord(line, file.conditions);
+    if (record === undefined) return authored(resource);
+    // A spec that the process has not put into force yet is a generation further.
+    const generation = record.generation + (record.specMark === specMark(spec) ? 0 : 1);
+    return identified(resource, { ...record, generation }, storedStatus(resource, record.status));
+  }
+
+  return {
+    withStatus,
+
+    /** APIKeys made through `/v1/keys`, which no manifest declares, by `APIKey/namespace/name`, with their files. */
+    async madeKeys(): Promise<
+      ReadonlyMap<string, { readonly key: ResourceOf['APIKey']; readonly file: string }>
+    > {
+      const made = new Map<string, { key: ResourceOf['APIKey']; file: string }>();
+      if (data === undefined) return made;
+      const entries = await readdir(join(data, 'keys'), { recursive: true, withFileTypes: true }).catch(
+        () => [],
+      );
+      for (const entry of entries) {
+        if (!entry.isFile() || entry.name.startsWith('.')) continue;
+        const file = join(entry.parentPath, entry.name);
+        const key = await remembered(file.slice(data.length + 1), keys, readKey);
+        if (key === undefined) continue;
+        const { namespace, name } = key.metadata;
+        made.set(`APIKey/${namespace}/${name}`, { key, file });
+      }
+      return made;
+    },
+
+    /** The age recipient; undefined while no process has made one. */
+    async recipient(): Promise<string | undefined> {
+      if (data === undefined) return undefined;
+      const text = await readFile(join(data, recipientFile), 'utf8').catch(() => undefined);
+      return text?.trim() || undefined;
+    },
+
+    /** Changes whenever a status or a key made may have. */
+    async mark(): Promise<string> {
+      if (data === undefined) return '';
+      const marks = await Promise.all(
+        ['state', 'keys'].map(async (folder) => {
+          const entries = await readdir(join(data, folder), { recursive: true, withFileTypes: true }).catch(
+            () => [],
+          );
+          const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.'));
+          return Promise.all(
+            files.map(async (entry) => {
+              const path = join(entry.parentPath, entry.name);
+              const found = await stat(path).catch(() => undefined);
+              return `${path} ${found?.ino} ${found?.mtimeMs}`;
+            }),
+          );
+        }),
+      );
+      return marks.flat().sort().join('\n');
+    },
+
+    folders: (): string[] => (data === undefined ? [] : [join(data, 'state'), join(data, 'keys')]),
+  };
+}
+
+function readKey(text: string): ResourceOf['APIKey'] | undefined {
+  try {
+    const parsed = parseStored({ apiVersion, ...(JSON.parse(text) as object) });
+    return 'resource' in parsed && parsed.resource.kind === 'APIKey' ? parsed.resource : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,354 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { stringify } from 'yaml';
+import { changeProblems } from '../../resources/change.ts';
+import { apiVersion, parseResource } from '../../resources/parse.ts';
+import { authored } from '../../store/identified.ts';
+import type { Kind, ResourceOf } from '../../store/store.ts';
+import { changedMeanwhile, invalidResource, ourCause, thing } from './api-failure.ts';
+import { applyEdits, valueAt } from './apply-edits.ts';
+import {
+  DeclarationError,
+  type Declarations,
+  type Declared,
+  type Ref,
+  type WriteOptions,
+} from './declarations.ts';
+import type { Edit } from './edit.ts';
+import { documentValue, editYaml } from './edit-yaml.ts';
+import { folderData } from './folder-data.ts';
+import { folderIndex, type Placed, placedIn } from './folder-index.ts';
+import { watchFolder } from './folder-watch.ts';
+import { manifestDiff } from './manifest-diff.ts';
+import { withoutDocument } from './remove-document.ts';
+import { FileChangedError, writeManifest, writeNewManifest } from './write-manifest.ts';
+import { UnspliceableError } from './yaml-source.ts';
+
+export interface FolderOptions {
+  readonly manifests: string;
+  /** The data folder of the process that runs on these manifests; default: `data` beside the folder, where there is one. */
+  readonly data?: string | undefined;
+  /** The namespace that is meant where none is named; `default`. */
+  readonly namespace?: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+const maxAttempts = 5;
+
+/** The declarations of a folder of manifests, as standalone mode reads it. Edits change the text of the files in place. */
+export function folderDeclarations(options: FolderOptions): Declarations {
+  const { manifests, namespace = 'default', now = Date.now } = options;
+  const data = folderData(options.data === undefined ? dataBeside(manifests) : resolve(options.data));
+  const index = folderIndex(resolve(manifests), now);
+
+  async function content() {
+    try {
+      return await index.read();
+    } catch (error) {
+      throw fileFailure(error, manifests);
+    }
+  }
+
+  const sourceOf = ({ file, document, documents, item }: Placed) => {
+    const path = join(manifests, file);
+    const within = documents > 1 ? `, document ${document}` : '';
+    return `${path}${within}${item === undefined ? '' : `, item ${item + 1}`}`;
+  };
+
+  async function declaredOf<K extends Kind>(placed: Placed, resource: ResourceOf[K]): Promise<Declared<K>> {
+    let manifest: string | undefined;
+    return {
+      resource: await data.withStatus(resource),
+      version: placed.digest,
+      source: sourceOf(placed),
+      managedBy: undefined,
+      get manifest() {
+        manifest ??= manifestText(placed);
+        return manifest;
+      },
+    };
+  }
+
+  async function made<K extends Kind>(ref: Ref<K>): Promise<Declared<K> | undefined> {
+    if (ref.kind !== 'APIKey') return undefined;
+    const found = (await data.madeKeys()).get(idOf(ref));
+    return found === undefined ? undefined : (declaredMade(found) as Promise<Declared<never>>);
+  }
+
+  async function declaredMade({
+    key,
+    file,
+  }: {
+    key: ResourceOf['APIKey'];
+    file: string;
+  }): Promise<Declared<'APIKey'>> {
+    const { status: _, metadata, ...others } = authored(key);
+    const { namespace: inNamespace, name } = metadata;
+    return {
+      resource: { ...(await data.withStatus(key)), metadata: key.metadata },
+      version: `made ${key.metadata.uid}`,
+      source: file,
+      managedBy: 'the keys API (/v1/keys)',
+      manifest: stringify({ ...others, metadata: { name, namespace: inNamespace } }, { lineWidth: 0 }),
+    };
+  }
+
+  /** Where a resource is declared, and that it is valid. Throws DeclarationError. */
+  async function find<K extends Kind>(ref: Ref<K>): Promise<{ placed: Placed; resource: ResourceOf[K] }> {
+    const placed = (await content()).placed.get(idOf(ref));
+    if (placed === undefined)
+      throw new DeclarationError('NotFound', `There is no ${thing(ref)} in ${manifests}.`);
+    if (placed.resource === undefined) {
+      throw invalidResource(ref, placed.problems.map(ourCause), ` (${sourceOf(placed)})`);
+    }
+    return { placed, resource: placed.resource as ResourceOf[K] };
+  }
+
+  async function refuseMade(ref: Ref): Promise<void> {
+    if ((await made(ref)) === undefined) return;
+    throw new DeclarationError(
+      'Forbidden',
+      `${thing(ref)} was made through /v1/keys and is in no manifest; delete it there (DELETE /v1/keys/${ref.name} with a master key), or declare another.`,
+    );
+  }
+
+  /**
+   * Changes one file: `change` makes the new text of the old one (undefined deletes it). Begins anew when the file changes
+   * meanwhile while the resource's own document does not.
+   */
+  async function rewriteFile<K extends Kind>(
+    ref: Ref<K>,
+    write: WriteOptions,
+    signal: AbortSignal,
+    change: (text: string, placed: Placed, resource: ResourceOf[K]) => string | undefined,
+  ): Promise<{ text: string | undefined; placed: Placed }> {
+    let first: string | undefined;
+    for (let attempt = 1; ; attempt += 1) {
+      signal.throwIfAborted();
+      await refuseMade(ref);
+      const { placed, resource } = await find(ref);
+      first ??= placed.digest;
+      if (placed.digest !== (write.version ?? first)) throw changedMeanwhile(ref);
+      const path = join(manifests, placed.file);
+      try {
+        const before = await readFile(path, 'utf8');
+        const now = placedIn(placed.file, before).find(({ id }) => id === placed.id);
+        if (now?.digest !== placed.digest) throw new FileChangedError();
+        const text = change(before, now, resource);
+        if (text !== before && write.dryRun !== true) await writeManifest(path, before, text);
+        return { text, placed: now };
+      } catch (error) {
+        if (error instanceof DeclarationError) throw error;
+        if (error instanceof UnspliceableError) {
+          throw new DeclarationError(
+            'Invalid',
+            `${sourceOf(placed)} was not changed: ${error.message}; edit the file by hand.`,
+          );
+        }
+        if (!(error instanceof FileChangedError)) throw fileFailure(error, path);
+        if (attempt === maxAttempts) throw changedMeanwhile(ref);
+      }
+    }
+  }
+
+  /** What the resource is in the text of its file after an edit. */
+  async function after<K extends Kind>(ref: Ref<K>, file: string, text: string): Promise<Declared<K>> {
+    const placed = placedIn(file, text).find(({ id }) => id === idOf(ref));
+    if (placed?.resource === undefined)
+      throw new DeclarationError('Invalid', `${thing(ref)} would not be declared any more.`);
+    return declaredOf(placed, placed.resource as ResourceOf[K]);
+  }
+
+  async function edit<K extends Kind>(
+    ref: Ref<K>,
+    edits: readonly Edit[],
+    write: WriteOptions,
+    signal: AbortSignal,
+  ): Promise<Declared<K>> {
+    const { text, placed } = await rewriteFile(ref, write, signal, (before, place, resource) => {
+      // What is so already, by default, need not be written down.
+      const news = edits.filter(
+        (each) => 'remove' in each || !isDeepStrictEqual(valueAt(resource, each.path), each.value),
+      );
+      const stretch = before.slice(place.start, place.end);
+      const whole = documentValue(stretch, place.index);
+      const wanted = applyEdits(objectAt(whole, place.item), news);
+      judge(ref, resource, wanted);
+      const edited = editYaml(stretch, place.index, withObjectAt(whole, place.item, wanted));
+      return before.slice(0, place.start) + edited + before.slice(place.end);
+    });
+    return after(ref, placed.file, text ?? '');
+  }
+
+  return {
+    place: `folder ${manifests}`,
+    namespace,
+
+    async list(kind, inNamespace) {
+      const [{ placed }, keys] = await Promise.all([
+        content(),
+        kind === 'APIKey' ? data.madeKeys() : new Map(),
+      ]);
+      const found: Declared<typeof kind>[] = [];
+      for (const each of placed.values()) {
+        if (each.resource?.kind !== kind || keys.has(each.id)) continue;
+        if (inNamespace !== undefined && each.resource.metadata.namespace !== inNamespace) continue;
+        found.push(await declaredOf(each, each.resource as ResourceOf[typeof kind]));
+      }
+      for (const each of keys.values()) {
+        if (inNamespace !== undefined && each.key.metadata.namespace !== inNamespace) continue;
+        found.push((await declaredMade(each)) as Declared<never>);
+      }
+      return found.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+    },
+
+    async get(ref) {
+      const key = await made(ref);
+      if (key !== undefined) return key;
+      const { placed, resource } = await find(ref);
+      return declaredOf(placed, resource);
+    },
+
+    watch(kind, inNamespace, sink, signal, listed) {
+      const folders = async () => [...(await content()).folders, ...data.folders()];
+      const list = () => this.list(kind, inNamespace, signal);
+      return watchFolder({ kind, folders, list, sink, signal, listed });
+    },
+
+    async create(manifest, write, signal) {
+      signal.throwIfAborted();
+      const { kind, metadata, spec } = manifest;
+      const ref = { kind, namespace: metadata.namespace, name: metadata.name };
+      const { namespace: inNamespace, ...named } = metadata;
+      const placeOfIt = inNamespace === 'default' ? named : metadata;
+      const object = { apiVersion, kind, metadata: placeOfIt, spec };
+      judge(ref, undefined, object);
+      const id = idOf(ref);
+      const text = stringify(object, { lineWidth: 0, compat: 'yaml-1.1' });
+      for (let number = 1; ; number += 1) {
+        const found = (await content()).placed.get(id);
+        if (found !== undefined || (await made(ref)) !== undefined) {
+          const where = found === undefined ? '' : ` (${sourceOf(found)})`;
+          throw new DeclarationError(
+            'AlreadyExists',
+            `There is ${thing(ref)} already${where}; edit it, or choose another name.`,
+          );
+        }
+        const file = fileNameOf(ref, number);
+        if (existsSync(join(manifests, file))) continue;
+        try {
+          const isWritten = write.dryRun === true || (await writeNewManifest(join(manifests, file), text));
+          if (isWritten) return await after(ref as Ref<typeof kind>, file, text);
+        } catch (error) {
+          throw error instanceof DeclarationError ? error : fileFailure(error, join(manifests, file));
+        }
+      }
+    },
+
+    edit,
+
+    async rewrite(before, edited, write, signal) {
+      const { kind, metadata } = before.resource;
+      const ref = { kind, namespace: metadata.namespace, name: metadata.name } as Ref<typeof kind>;
+      const options = { ...write, version: write.version ?? before.version };
+      const edits = manifestDiff(before.manifest, edited);
+      const { placed } = await find(ref);
+      // An entry of a list has no text of its own.
+      if (!placed.isAlone) {
+        return edit(ref, edits, options, signal) as never;
+      }
+      const { text } = await rewriteFile(ref, options, signal, (whole, place, resource) => {
+        const next = edited.endsWith('\n') ? edited : `${edited}\n`;
+        judge(ref, resource, documentValue(next, 0));
+        const stretch = whole.slice(place.start, place.end);
+        const lineBreak = stretch.includes('\r\n') ? '\r\n' : '\n';
+        const body = next.replaceAll(/\r?\n/g, lineBreak);
+        return whole.slice(0, place.start) + markerOf(stretch) + body + whole.slice(place.end);
+      });
+      return after(ref, placed.file, text ?? '') as never;
+    },
+
+    async remove(ref, write, signal) {
+      await rewriteFile(ref, write, signal, (text, placed) => withoutDocument(text, placed));
+    },
+
+    // Whoever can write the files may do everything.
+    async refusal() {
+      return undefined;
+    },
+    async sealingRecipient() {
+      const recipient = await data.recipient();
+      if (recipient !== undefined) return recipient;
+      throw new DeclarationError(
+        'NotFound',
+        'The key that credentials are sealed to was not found: name the data folder of the gateway with --data, after it was started once.',
+      );
+    },
+  };
+}
+
+/** Refuses what standalone mode would not put into force. */
+function judge(ref: Ref, before: ResourceOf[Kind] | undefined, wanted: unknown): void {
+  const parsed = parseResource(wanted);
+  const problems =
+    'problems' in parsed
+      ? parsed.problems
+      : before === undefined
+        ? []
+        : changeProblems(before, parsed.resource);
+  if (problems.length > 0) throw invalidResource(ref, problems.map(ourCause));
+}
+
+function idOf({ kind, namespace, name }: Ref): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+function placeOf({ resource: { metadata } }: Declared): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
+function fileNameOf({ kind, namespace, name }: Ref, number: number): string {
+  const place = namespace === 'default' ? '' : `${namespace}-`;
+  return `${kind.toLowerCase()}-${place}${name}${number === 1 ? '' : `-${number}`}.yaml`;
+}
+
+function dataBeside(manifests: string): string | undefined {
+  const path = join(dirname(resolve(manifests)), 'data');
+  return existsSync(join(path, 'state')) ? path : undefined;
+}
+
+/** The document's own text without its `---` line; an entry of a list printed by itself. */
+function manifestText({ text, index, item, isAlone }: Placed): string {
+  if (isAlone) return text.slice(markerOf(text).length);
+  return stringify(objectAt(documentValue(text, index), item), { lineWidth: 0 });
+}
+
+function markerOf(stretch: string): string {
+  return /^\uFEFF?(?:---[ \t]*(?:#[^\n]*)?\r?\n)?/.exec(stretch)?.[0] ?? '';
+}
+
+function objectAt(whole: unknown, item: number | undefined): Record<string, unknown> {
+  const object = item === undefined ? whole : (whole as { items?: unknown[] }).items?.[item];
+  return (object ?? {}) as Record<string, unknown>;
+}
+
+function withObjectAt(whole: unknown, item: number | undefined, object: unknown): unknown {
+  if (item === undefined) return object;
+  const { items = [], ...others } = whole as { items?: unknown[] };
+  return { ...others, items: items.map((each, at) => (at === item ? object : each)) };
+}
+
+function fileFailure(error: unknown, path: string): DeclarationError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    const why = code === 'EROFS' ? 'the file system is read-only' : `permission is missing (${code})`;
+    return new DeclarationError('Forbidden', `${path} cannot be written: ${why}; check who owns it.`);
+  }
+  if (code === 'ENOENT')
+    return new DeclarationError('Unavailable', `${path} does not exist; name another with --manifests.`);
+  const reason = code ?? (error instanceof Error ? error.message : String(error));
+  return new DeclarationError('Unavailable', `${path} cannot be read or written (${reason}).`);
+}

@@ -1,0 +1,167 @@
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Problem } from '../../resources/problem.ts';
+import {
+  type Declared as DeclaredIn,
+  NotYamlError,
+  parseManifest,
+  parseManifests,
+  resourceId,
+} from '../../store/parse-manifest.ts';
+import { type FileNews, FolderReader } from '../../store/read-folder.ts';
+import { needsParserToSplit, splitDocuments } from '../../store/split-documents.ts';
+import type { Kind, ResourceOf } from '../../store/store.ts';
+import { documentValue } from './edit-yaml.ts';
+
+/** One object of a manifest file, and where it stands. */
+export interface Placed {
+  readonly id: string;
+  /** Undefined where it is not valid; `problems` say why. */
+  readonly resource: ResourceOf[Kind] | undefined;
+  readonly problems: readonly (Problem & { readonly line: number })[];
+  /** Relative to the folder of manifests. */
+  readonly file: string;
+  /** Position of its document in the file, and how many there are. */
+  readonly document: number;
+  readonly documents: number;
+  /** Line of the file that its document starts on. */
+  readonly line: number;
+  /** The stretch of the file that is to be parsed for it: its document alone, or all where only a parser can cut the file. */
+  readonly start: number;
+  readonly end: number;
+  /** Position of its document in that stretch, from 0. */
+  readonly index: number;
+  /** Position in a `List`; undefined where the document is the object itself. */
+  readonly item: number | undefined;
+  readonly text: string;
+  /** Whether that stretch holds this object alone. */
+  readonly isAlone: boolean;
+  /** Digest of that text. */
+  readonly digest: string;
+}
+
+/** What a folder of manifests declares at one moment. */
+export interface FolderContent {
+  /** By `Kind/namespace/name`; of a name declared twice the first, which is the one in force. */
+  readonly placed: ReadonlyMap<string, Placed>;
+  readonly problems: readonly string[];
+  readonly folders: readonly string[];
+}
+
+interface ReadFile {
+  readonly placed: readonly Placed[];
+  readonly problem: string | undefined;
+}
+
+/** Reads a folder of manifests as standalone mode does; what did not change is not read again. */
+export function folderIndex(manifests: string, now: () => number) {
+  const reader = new FolderReader(manifests, now);
+  const files = new Map<string, ReadFile>();
+  let last: FolderContent | undefined;
+  let running: Promise<FolderContent> | undefined;
+
+  async function look(): Promise<FolderContent> {
+    let hasNews = false;
+    for await (const news of reader.news()) {
+      hasNews = true;
+      if ('text' in news && news.text === undefined) files.delete(news.file);
+      else files.set(news.file, readManifestFile(news));
+    }
+    if (last !== undefined && !hasNews) return last;
+    const placed = new Map<string, Placed>();
+    const problems: string[] = [];
+    for (const [name, file] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      if (file.problem !== undefined) problems.push(`${join(manifests, name)}: ${file.problem}`);
+      for (const each of file.placed) {
+        const first = placed.get(each.id);
+        if (first === undefined) placed.set(each.id, each);
+        else
+          problems.push(
+            `${join(manifests, each.file)}: ${each.id} is declared by ${first.file} already, which is in force`,
+          );
+      }
+    }
+    last = { placed, problems, folders: [...reader.folders] };
+    return last;
+  }
+
+  return {
+    /** What the folder declares now. Throws the file system's error when the folder itself cannot be read. */
+    read(): Promise<FolderContent> {
+      // One at a time: two would each take some of the news.
+      running ??= look().finally(() => {
+        running = undefined;
+      });
+      return running;
+    },
+  };
+}
+
+/** The objects of our kinds in the text of one file. Throws NotYamlError. */
+export function placedIn(file: string, text: string): Placed[] {
+  const pieces = [...splitDocuments(text)];
+  if (pieces.some((piece) => needsParserToSplit(piece.text))) {
+    const documents = parseManifests(text);
+    const whole = { file, documents: documents.length, start: 0, end: text.length, text };
+    const digest = digestOf(text);
+    return documents.flatMap(({ line, objects }, index) =>
+      placedOf(objects, { ...whole, digest, line, document: index + 1, index }, false),
+    );
+  }
+  return pieces.flatMap((piece, index) => {
+    const start = piece.start ?? 0;
+    const place = {
+      file,
+      document: index + 1,
+      documents: pieces.length,
+      line: piece.line,
+      start,
+      end: start + piece.text.length,
+      index: 0,
+      text: piece.text,
+      digest: digestOf(piece.text),
+    };
+    return placedOf(parseManifest(piece), place, true);
+  });
+}
+
+type Place = Omit<Placed, 'id' | 'resource' | 'problems' | 'item' | 'isAlone'>;
+
+function placedOf(objects: readonly DeclaredIn[], place: Place, isOneDocument: boolean): Placed[] {
+  const isEntry = objects.length > 1 || isList(place);
+  return objects.flatMap((object, index): Placed[] => {
+    if ('foreign' in object) return [];
+    const at = { ...place, item: isEntry ? index : undefined, isAlone: isOneDocument && !isEntry };
+    if ('problems' in object) {
+      if (object.id === undefined) return [];
+      return [{ ...at, id: object.id, resource: undefined, problems: object.problems }];
+    }
+    const { resource } = object;
+    if (resource.kind === 'Secret') return [];
+    return [{ ...at, id: resourceId(resource), resource, problems: [] }];
+  });
+}
+
+/** Whether a document is a `List`: one with a single entry looks like that entry otherwise. */
+function isList({ text, index }: Place): boolean {
+  if (!/\bList\b/.test(text)) return false;
+  try {
+    return (documentValue(text, index) as { kind?: unknown } | null)?.kind === 'List';
+  } catch {
+    return false;
+  }
+}
+
+function readManifestFile(news: FileNews): ReadFile {
+  if ('problem' in news) return { placed: [], problem: news.problem };
+  try {
+    return { placed: placedIn(news.file, news.text ?? ''), problem: undefined };
+  } catch (error) {
+    if (!(error instanceof NotYamlError)) throw error;
+    return { placed: [], problem: `line ${error.line}: ${error.message}` };
+  }
+}
+
+function digestOf(text: string): string {
+  return hash('sha1', text, 'hex');
+}

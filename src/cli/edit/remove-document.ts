@@ -1,0 +1,31 @@
+import { documentValue, editYaml } from './edit-yaml.ts';
+import type { Placed } from './folder-index.ts';
+import { parseSource, UnspliceableError } from './yaml-source.ts';
+
+/**
+ * The text of a file without one of its objects; undefined when nothing is left that says anything. Comments that stand
+ * at the head of the file, apart from the document by a blank line, stay. Throws UnspliceableError.
+ */
+export function withoutDocument(text: string, placed: Placed): string | undefined {
+  const { start, end, index, item, isAlone } = placed;
+  const stretch = text.slice(start, end);
+  if (item !== undefined) {
+    const whole = documentValue(stretch, index) as { items: unknown[] };
+    const items = whole.items.filter((_, at) => at !== item);
+    if (items.length > 0) {
+      return text.slice(0, start) + editYaml(stretch, index, { ...whole, items }) + text.slice(end);
+    }
+  }
+  if (placed.documents === 1) return undefined;
+  if (start === 0 && end === text.length)
+    throw new UnspliceableError('only a YAML parser can tell its documents apart');
+  const head = start === 0 ? headComment(stretch) : '';
+  const rest = text.slice(0, start) + head + text.slice(end);
+  if (parseSource(rest).every((document) => document.contents === null)) return undefined;
+  return rest;
+}
+
+/** The comments at the top of a file that a blank line parts from what follows. */
+function headComment(stretch: string): string {
+  return /^(?:\uFEFF)?(?:#[^\n]*\r?\n)+[ \t]*\r?\n/.exec(stretch)?.[0] ?? '';
+}
