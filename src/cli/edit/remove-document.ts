@@ -7,7 +7,7 @@ import { parseSource, UnspliceableError } from './yaml-source.ts';
  * at the head of the file, apart from the document by a blank line, stay. Throws UnspliceableError.
  */
 export function withoutDocument(text: string, placed: Placed): string | undefined {
-  const { start, end, index, item, isAlone } = placed;
+  const { start, end, index, item } = placed;
   const stretch = text.slice(start, end);
   if (item !== undefined) {
     const whole = documentValue(stretch, index) as { items: unknown[] };
