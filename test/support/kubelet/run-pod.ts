@@ -36,6 +36,8 @@ export interface RunningPod {
   readonly lines: () => readonly string[];
   readonly volumes: () => Volumes | undefined;
   readonly podIP: string;
+  /** Holds `volumes/NAME` for each of its volumes. */
+  readonly folder: string;
   /** Ends it as `kubectl delete` does: preStop, SIGTERM, SIGKILL after the grace. Settles when it has ended. */
   end(graceSeconds: number): Promise<void>;
   /** Settles when it will not run again. */
@@ -77,6 +79,7 @@ export function runPod(run: RunPod): RunningPod {
   const done = work().catch((error: unknown) => run.say(`pod ${pod.metadata.name}: ${String(error)}`));
   return {
     podIP,
+    folder: run.folder,
     process: () => current,
     lines: () => [...past, ...(current?.lines ?? [])],
     volumes: () => volumes,
