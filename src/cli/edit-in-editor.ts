@@ -27,19 +27,19 @@ export async function editInEditor<K extends Kind>(
   const { metadata, kind } = declared.resource;
   const title = `${kind} ${metadata.namespace}/${metadata.name} of ${place.place}`;
   const file = await editedFile(editor, `${metadata.name}.yaml`);
-  let text = declared.manifest;
+  const original = declared.manifest.endsWith('\n') ? declared.manifest : `${declared.manifest}\n`;
+  let text = original;
   let failure: DeclarationError | undefined;
   for (let round = 0; round < mostRounds; round += 1) {
-    const header = headerOf(title, failure);
-    const edited = withoutHeader(await file.edit(`${header.join('\n')}\n${text}`), header);
-    if (edited.trim() === '' || edited === declared.manifest) {
+    const edited = withoutHeader(await file.edit(headerOf(title, failure) + text));
+    if (edited.trim() === '' || edited === original) {
       await file.remove();
       context.err.write(
         `Edit cancelled, ${edited.trim() === '' ? 'the file was empty' : 'no changes made'}.\n`,
       );
       return undefined;
     }
-    if (failure !== undefined && edited === text) throw keptCopy(failure, file);
+    if (failure !== undefined && edited === text) throw await keptCopy(failure, file, text);
     text = edited;
     try {
       const stored = await rewritten(context, place, declared, text, flags);
@@ -47,11 +47,11 @@ export async function editInEditor<K extends Kind>(
       return stored;
     } catch (error) {
       if (!(error instanceof DeclarationError)) throw error;
-      if (error.reason !== 'Invalid') throw keptCopy(error, file);
+      if (error.reason !== 'Invalid') throw await keptCopy(error, file, text);
       failure = error;
     }
   }
-  throw keptCopy(failure ?? new DeclarationError('Invalid', 'It was refused too often.'), file);
+  throw await keptCopy(failure ?? new DeclarationError('Invalid', 'It was refused too often.'), file, text);
 }
 
 /** Stores the text. What others changed meanwhile stays, unless they changed the same fields. */
@@ -90,27 +90,29 @@ async function rewritten<K extends Kind>(
   }
 }
 
-function keptCopy(error: DeclarationError, file: EditedFile): CommandError {
+async function keptCopy(error: DeclarationError, file: EditedFile, text: string): Promise<CommandError> {
+  await file.write(text);
   return new CommandError(
     exitCodeOf(error.reason),
     `${declarationMessage(error)}\nWhat you wrote is kept in ${file.path}.`,
   );
 }
 
-function headerOf(title: string, failure: DeclarationError | undefined): string[] {
+/** What our own lines begin with; a manifest's own comments stay. */
+const mark = '#|';
+
+function headerOf(title: string, failure: DeclarationError | undefined): string {
   const reasons = failure === undefined ? [] : declarationMessage(failure).split('\n');
-  return [
-    `# ${title}. It is stored when you save and leave the editor.`,
-    '# An empty file, or one without changes, cancels. These first lines are left out.',
-    ...(reasons.length === 0 ? [] : ['#', '# It was refused:', ...reasons.map((line) => `#   ${line}`)]),
-    '#',
+  const lines = [
+    `${title}. It is stored when you save and leave the editor.`,
+    'An empty file, or one without changes, cancels. Lines like this one are left out.',
+    ...(reasons.length === 0 ? [] : ['', 'It was refused:', ...reasons.map((line) => `  ${line}`)]),
   ];
+  return lines.map((line) => `${`${mark} ${line}`.trimEnd()}\n`).join('');
 }
 
-/** The text without those of its first lines that are the header's; a manifest's own comments stay. */
-function withoutHeader(text: string, header: readonly string[]): string {
+function withoutHeader(text: string): string {
   const lines = text.split('\n');
-  const own = new Set(header);
-  const first = lines.findIndex((line) => !own.has(line.trimEnd()));
+  const first = lines.findIndex((line) => !line.startsWith(mark));
   return first === -1 ? '' : lines.slice(first).join('\n');
 }

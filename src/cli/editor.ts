@@ -11,6 +11,7 @@ export interface EditedFile {
   readonly path: string;
   /** Writes the text, waits until the editor ends, and answers what is in the file then. */
   edit(text: string): Promise<string>;
+  write(text: string): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -28,10 +29,12 @@ export function editorOf({
 export async function editedFile(editor: string, name: string): Promise<EditedFile> {
   const folder = await mkdtemp(join(tmpdir(), 'model-gateway-edit-'));
   const path = join(folder, name);
+  const write = (text: string) => writeFile(path, text, { mode: 0o600 });
   return {
     path,
+    write,
     async edit(text) {
-      await writeFile(path, text, { mode: 0o600 });
+      await write(text);
       await run(editor, path);
       return readFile(path, 'utf8');
     },

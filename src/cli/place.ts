@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
+import type { KubeClient } from '../kube/client.ts';
 import { productVersion } from '../observe/version.ts';
 import { CommandError } from './command-error.ts';
 import type { Declarations } from './edit/declarations.ts';
@@ -29,7 +32,7 @@ export const placeFlags: readonly (readonly [flags: string, help: string])[] = [
   ['--as-group GROUP', 'act as this group, repeatable; with --as'],
   ['--request-timeout TIME', 'longest time of one request: 30s, 1m (default 10s; 0: no limit)'],
   ['--manifests DIR', 'work on this folder of manifests instead of a cluster'],
-  ['--data DIR', "the gateway's data folder beside it: status, sealing key"],
+  ['--data DIR', "the gateway's data folder, for status and sealing (default: data beside)"],
 ];
 
 /** Adds `placeFlags` to a command. `--help` of the command leaves them out: `help flags` has them. */
@@ -50,9 +53,16 @@ export function listedNamespace(flags: PlaceFlags, place: Declarations): string 
   return flags.allNamespaces === true ? undefined : place.namespace;
 }
 
-/** Whether the place tells what the controller found: a folder does so by the data folder beside it alone. */
+/** Whether the flags or variables mean a folder of manifests. */
+export function isFolder(flags: PlaceFlags, env: Env): boolean {
+  return manifestsOf(flags, env) !== undefined;
+}
+
+/** Whether the place tells what the controller found: a folder does so by the data folder alone. */
 export function showsStatus(flags: PlaceFlags, env: Env): boolean {
-  return manifestsOf(flags, env) === undefined || dataOf(flags, env) !== undefined;
+  const manifests = manifestsOf(flags, env);
+  if (manifests === undefined || dataOf(flags, env) !== undefined) return true;
+  return existsSync(join(dirname(resolve(manifests)), 'data'));
 }
 
 /** Option parser for a repeatable flag. */
@@ -125,17 +135,24 @@ export async function openPlace(flags: PlaceFlags, env: Env): Promise<Declaratio
 }
 
 async function openFolder(manifests: string, flags: PlaceFlags, env: Env): Promise<Declarations> {
-  throw new CommandError(exitCodes.unavailable, `${manifests}${dataOf(flags, env)}`);
+  const { folderDeclarations } = await import('./edit/folder-declarations.ts');
+  return folderDeclarations({ manifests, data: dataOf(flags, env), namespace: flags.namespace });
 }
 
 async function openCluster(flags: PlaceFlags): Promise<Declarations> {
-  const [{ connectKube }, { clusterDeclarations }] = await Promise.all([
-    import('../kube/client.ts'),
+  const [client, { clusterDeclarations }] = await Promise.all([
+    connectCluster(flags),
     import('./edit/cluster-declarations.ts'),
   ]);
-  const { namespace, kubeconfig, context, as, asGroup, requestTimeout } = flags;
+  return clusterDeclarations(client, { namespace: flags.namespace });
+}
+
+/** A client for the cluster that the flags mean. Throws CommandError where the kubeconfig cannot be used. */
+export async function connectCluster(flags: PlaceFlags): Promise<KubeClient> {
+  const { connectKube } = await import('../kube/client.ts');
+  const { kubeconfig, context, as, asGroup, requestTimeout } = flags;
   try {
-    const client = connectKube({
+    return connectKube({
       kubeconfig,
       context,
       as,
@@ -143,7 +160,6 @@ async function openCluster(flags: PlaceFlags): Promise<Declarations> {
       timeoutMs: requestTimeout,
       userAgent: `model-gateway-cli/${productVersion()}`,
     });
-    return clusterDeclarations(client, { namespace });
   } catch (error) {
     // What stands in a kubeconfig is not repeated there, so the message is safe to show.
     const reason = error instanceof Error ? error.message : String(error);
