@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { z } from 'zod';
 import { type Command, commands, type FlagName, type FlagValues, flags } from './flags.ts';
+import type { AccessLogChoice } from './observe/access-log.ts';
 import type { LogFormat, LogLevel } from './observe/log.ts';
 
 export interface Address {
@@ -21,6 +22,7 @@ export interface TrafficConfig {
   /** Certificate and key for HTTPS; undefined for plain HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly drainSeconds: number;
+  readonly accessLog: AccessLogChoice;
   readonly limits: {
     readonly maxBodyBytes: number;
     readonly maxBufferedBytes: number;
@@ -59,6 +61,7 @@ export interface StandaloneConfig extends ServingConfig {
   readonly traffic: TrafficConfig;
   /** Undefined: made from the address that traffic is listened on. */
   readonly gatewayURL: string | undefined;
+  readonly console: boolean;
 }
 
 export interface StartConfig extends Omit<StandaloneConfig, 'command'> {
@@ -186,6 +189,7 @@ function configOf(
     listen: values.listen ?? { host: inCluster ? '::' : '127.0.0.1', port: 8080 },
     tls: tlsOf(values['tls-cert'], values['tls-key']),
     drainSeconds: values['drain-seconds'] ?? (inCluster ? 240 : 30),
+    accessLog: values['access-log'] ?? (inCluster ? 'all' : 'failed'),
     limits: {
       maxBodyBytes: values['max-body-bytes'] ?? 32 * 1024 * 1024,
       maxBufferedBytes: values['max-buffered-bytes'] ?? 256 * 1024 * 1024,
@@ -224,6 +228,7 @@ function configOf(
       manifests: resolve(folders.manifests ?? 'model-gateway/manifests'),
       data: resolve(folders.data ?? 'model-gateway/data'),
       gatewayURL: values['gateway-url'],
+      console: values['no-console'] !== true,
       upstream: values.upstream,
       listenGiven: values.listen !== undefined,
       adminListenGiven: values['admin-listen'] !== undefined,
@@ -239,6 +244,7 @@ function configOf(
     manifests: resolve(manifests),
     data: resolve(data),
     gatewayURL: values['gateway-url'],
+    console: values['no-console'] !== true,
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AccessLogChoice } from './observe/access-log.ts';
 import { logFormats, logLevels } from './observe/log.ts';
 
 /** Every command that `model-gateway` knows, with what `--help` says of it. */
@@ -58,6 +59,13 @@ const gatewayURL = httpURL('the base URL that callers use').transform((text) => 
   const url = new URL(text);
   return url.pathname === '/' ? `${url.origin}/v1` : text.replace(/\/+$/, '');
 });
+
+const accessLogChoice = z
+  .string()
+  .regex(/^(?:all|failed|off|0?\.\d{1,9}|0|1|1\.0)$/, 'must be all, failed, off, or a share from 0 to 1')
+  .transform(
+    (text): AccessLogChoice => (/^[afo]/.test(text) ? (text as 'all' | 'failed' | 'off') : Number(text)),
+  );
 
 interface Flag {
   readonly commands: readonly Command[];
@@ -173,6 +181,11 @@ export const flags = {
     schema: wholeNumber(1, 10),
     help: 'nodes to try for one request (3)',
   },
+  'no-console': {
+    commands: ['standalone', 'start'],
+    schema: z.boolean(),
+    help: 'do not serve the administration interface beside the admin address',
+  },
   recipient: {
     commands: ['seal'],
     value: 'AGE1…',
@@ -202,6 +215,12 @@ export const flags = {
     value: 'FORMAT',
     schema: z.enum(logFormats),
     help: `${logFormats.join(', ')} (json; text for start)`,
+  },
+  'access-log': {
+    commands: ['gateway', 'standalone', 'start'],
+    value: 'WHICH',
+    schema: accessLogChoice,
+    help: 'requests to log: all, failed, off, or a share of the good ones such as 0.1 (failed; in a cluster: all)',
   },
 } as const satisfies Record<string, Flag>;
 export type FlagName = keyof typeof flags;

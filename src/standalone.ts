@@ -1,5 +1,6 @@
 import { randomBytes, type X509Certificate } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import { prepareQuickStart, quickStartKey, welcome } from './cli/quick-start.ts';
 import type { StandaloneConfig, StartConfig } from './config.ts';
@@ -7,6 +8,7 @@ import { systemClock } from './controller/clock.ts';
 import { observeResources } from './controller/resource-standings.ts';
 import { runController } from './controller/run.ts';
 import { startAdminServer } from './observe/admin-server.ts';
+import type { Log } from './observe/log.ts';
 import {
   aborted,
   createTraffic,
@@ -19,6 +21,7 @@ import {
 } from './process.ts';
 import { sealingRecipient } from './resources/sealed-key.ts';
 import { secretValue } from './resources/secret.ts';
+import type { StandaloneConsole } from './standalone-console.ts';
 import { openDirectoryStore } from './store/directory.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import type { Store } from './store/store.ts';
@@ -36,6 +39,8 @@ interface Serving {
   readonly baseURL: string;
   /** Whether another port was taken than the default one. */
   readonly moved: boolean;
+  /** Where the console is opened, once; undefined when it is not served. */
+  readonly console: string | undefined;
   /** Aborts when the process stops. */
   readonly signal: AbortSignal;
 }
@@ -86,8 +91,12 @@ export async function runStandalone(
   log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
   log.info({ listen, baseURL, manifests, dataFolder }, 'Serving');
   const moved = isStart && !config.listenGiven && listen.port !== config.traffic.listen.port;
-  await started({ store, baseURL, moved, signal: stop });
+  const console = config.console
+    ? await consoleOf(config, baseURL, admin.address, log, work.signal)
+    : undefined;
+  await started({ store, baseURL, moved, console: console?.address, signal: stop });
   await aborted(stop);
+  await console?.close();
   await gateway.drain(config.traffic.drainSeconds * 1000);
   work.abort();
   await controller.catch(() => {});
@@ -95,6 +104,19 @@ export async function runStandalone(
   await store.closed;
   await admin.close();
   log.info('Stopped');
+}
+
+/** Loaded only where it is served: it doubles what the process loads. */
+async function consoleOf(
+  { manifests, data, homeNamespace }: StandaloneConfig | StartConfig,
+  baseURL: string,
+  admin: AddressInfo,
+  log: Log,
+  signal: AbortSignal,
+): Promise<StandaloneConsole | undefined> {
+  const { serveConsole } = await import('./standalone-console.ts');
+  const adminListen = listenedOn(admin);
+  return serveConsole({ manifests, data, homeNamespace, adminListen, baseURL, log, signal });
 }
 
 /** Standalone mode on a folder made on the first run, with something that answers and a command to paste. */
@@ -108,7 +130,7 @@ export async function runQuickStart(config: StartConfig): Promise<void> {
   const { manifests } = config;
   const { node, declareOpenAI } = quickStart;
   try {
-    await runStandalone(config, async ({ store, baseURL, moved, signal }) => {
+    await runStandalone(config, async ({ store, baseURL, moved, console, signal }) => {
       const soon = () => AbortSignal.any([signal, AbortSignal.timeout(quickStartWaitMs)]);
       const apiKey = await eventually(store, soon(), async () => {
         const secret = await store.readSecret(quickStartNamespace, quickStartKey.secretName, signal);
@@ -129,7 +151,7 @@ export async function runQuickStart(config: StartConfig): Promise<void> {
         );
       }
       if (signal.aborted) return;
-      process.stdout.write(welcome({ version, baseURL, apiKey, manifests, node, model, notices }));
+      process.stdout.write(welcome({ version, baseURL, apiKey, manifests, console, node, model, notices }));
     });
   } finally {
     await quickStart.close();

@@ -129,11 +129,12 @@ export function welcome(facts: {
   baseURL: string;
   apiKey: string | undefined;
   manifests: string;
+  console: string | undefined;
   node: QuickStart['node'];
   model: string | undefined;
   notices: readonly string[];
 }): string {
-  const { version, baseURL, apiKey, manifests, node, model, notices } = facts;
+  const { version, baseURL, apiKey, manifests, console, node, model, notices } = facts;
   const label = {
     demo: 'a demo upstream: it echoes, there is no model in it',
     server: 'your server',
@@ -143,6 +144,7 @@ export function welcome(facts: {
     ['Base URL', baseURL],
     ['API key', apiKey ?? `not issued yet; see the log, and status below ${manifests}`],
     ['Manifests', `${manifests} (edit and save: changes apply at once)`],
+    ...(console === undefined ? [] : [['Console', `${console} (good for one browser)`]]),
     ...(node === undefined ? [] : [['Node', `${node.name}, ${label[node.kind]}`]]),
     ['Add one', `${join(manifests, 'provider.yaml.example')} says how to add a real provider`],
   ];

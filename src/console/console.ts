@@ -13,7 +13,7 @@ import { pageKinds, watchLive } from './live.ts';
 import { type PageFile, readPageFiles } from './page-files.ts';
 import { refuse } from './refuse.ts';
 import { addResourceRoutes } from './resource-routes.ts';
-import type { RightsOf } from './rights.ts';
+import { rightsIn } from './rights.ts';
 import { addRouteRoutes, type ExplainRoute } from './route-routes.ts';
 import { createSessions } from './sessions.ts';
 import type { Place } from './shapes.ts';
@@ -24,7 +24,6 @@ export interface ConsoleOptions {
   readonly declarations: Declarations;
   /** The namespace whose resources are shown; undefined shows all that may be read. */
   readonly namespace: string | undefined;
-  readonly rights: RightsOf;
   readonly explain: ExplainRoute;
   readonly host: string;
   readonly port: number;
@@ -41,6 +40,8 @@ export interface ConsoleOptions {
   readonly now: () => number;
   readonly randomBytes: (size: number) => Buffer;
   readonly signal: AbortSignal;
+  /** Called when a browser has used an address up. */
+  readonly onSignIn?: () => void;
 }
 
 export interface RunningConsole {
@@ -132,7 +133,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   });
   app.get('/api/rights', async (request) => {
     const { namespace: asked } = request.query as { namespace?: string };
-    return options.rights(asked ?? declarations.namespace, signal);
+    return rightsIn(declarations, asked ?? declarations.namespace, signal);
   });
   app.get('/api/schema/:kind', async (request, reply) => {
     const { kind } = request.params as { kind: string };
@@ -194,6 +195,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     const cookie = sessions.redeem(token);
     reply.type('text/html; charset=utf-8').header('cache-control', 'no-store');
     if (cookie === undefined) return reply.code(401).send(signedOutPage);
+    options.onSignIn?.();
     const secure = scheme === 'https' ? '; Secure' : '';
     reply.header('set-cookie', `${cookieName}=${cookie}; Path=/; HttpOnly; SameSite=Strict${secure}`);
     return reply.send(

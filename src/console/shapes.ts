@@ -104,7 +104,7 @@ export interface Refused {
 /** May this person do it? True, or the reason why not. */
 export type Right = true | string;
 export type Rights = Readonly<
-  Record<PageKind, { readonly create: Right; readonly edit: Right; readonly delete: Right }>
+  Record<PageKind, { readonly create: Right; readonly edit: Right; readonly remove: Right }>
 >;
 
 /** Where a request would go, as the page shows it. Shares are parts of 1. */

@@ -135,7 +135,7 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
   const row = detail.row as KeyRow;
   const { spec } = detail.resource as { spec: Fields };
   const denied = denial(place, rights, kind, 'edit', row.managedBy);
-  const noDelete = denial(place, rights, kind, 'delete', row.managedBy);
+  const noDelete = denial(place, rights, kind, 'remove', row.managedBy);
   const noRotation =
     row.secretName === undefined
       ? 'A key given by its hash is replaced by another key: create one, then revoke this one.'

@@ -66,7 +66,7 @@ export function NodePage(props: { place: Place; namespace: string; name: string;
   const row = detail.row as NodeRow;
   const node = detail.resource as NodeResource;
   const denied = denial(place, rights, 'UpstreamNode', 'edit', row.managedBy);
-  const noDelete = denial(place, rights, 'UpstreamNode', 'delete', row.managedBy);
+  const noDelete = denial(place, rights, 'UpstreamNode', 'remove', row.managedBy);
   const path = nodePath(row);
 
   return html`<section>

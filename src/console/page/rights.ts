@@ -29,7 +29,7 @@ export function denial(
   place: Place,
   rights: Rights | undefined,
   kind: PageKind,
-  act: 'create' | 'edit' | 'delete',
+  act: 'create' | 'edit' | 'remove',
   managedBy?: string,
 ): string | undefined {
   if (place.readOnly !== undefined) return place.readOnly;

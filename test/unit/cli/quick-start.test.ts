@@ -116,6 +116,7 @@ test('the welcome is short, aligned and ends in one command', () => {
     baseURL: 'http://127.0.0.1:8080/v1',
     apiKey: 'mgk_x',
     manifests: '/m',
+    console: 'http://127.0.0.1:9091/?token=once',
     node: { name: 'demo', kind: 'demo' },
     model: 'demo-echo',
     notices: ['a note'],

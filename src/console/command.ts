@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { InvalidArgumentError } from 'commander';
+import { CommandError } from '../cli/command-error.ts';
+import { exitCodes } from '../cli/exit-codes.ts';
+import { explained } from '../cli/help.ts';
+import { listedNamespace, type PlaceFlags, withPlace } from '../cli/place.ts';
+import type { AddCommand } from '../cli/program.ts';
+import { productVersion } from '../observe/version.ts';
+import { startConsole } from './console.ts';
+import { explainFrom } from './explain.ts';
+import { openInBrowser } from './open-in-browser.ts';
+
+interface Flags extends PlaceFlags {
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly gatewayUrl?: string;
+  readonly homeNamespace?: string;
+  readonly readOnly?: boolean;
+  readonly open: boolean;
+  readonly idleMinutes: number;
+  readonly hostName?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+}
+
+/** `console` */
+export const addConsole: AddCommand = (program, context) => {
+  const command = program
+    .command('console')
+    .summary('the administration interface in the browser')
+    .description('Serves the administration interface to your browser, with your own rights.')
+    .option('--listen <host:port>', 'address to listen on', address, { host: '127.0.0.1', port: 0 })
+    .option('--gateway-url <url>', 'base URL of the gateway, for "Try it" and snippets', baseURL)
+    .option('--home-namespace <name>', "the platform team's namespace (default: the listed one)")
+    .option('--read-only', 'nothing can be changed')
+    .option('--no-open', 'do not open the browser')
+    .option('--idle-minutes <n>', 'signed out after this time without an act', minutes, 60)
+    .option('--tls-cert <file>', 'certificate, for an address other than loopback')
+    .option('--tls-key <file>', 'its key')
+    .option('--host-name <name>', 'the name that the console is reached by there')
+    .action(async (flags: Flags) => {
+      const tls = await tlsOf(flags);
+      if (!isLoopback(flags.listen.host) && tls === undefined) {
+        throw new CommandError(
+          exitCodes.usage,
+          `--listen ${flags.listen.host} lets others reach the console, who would act with your rights once they hold its token. Give --tls-cert and --tls-key too, or listen on 127.0.0.1.`,
+        );
+      }
+      const declarations = await context.declarations(flags);
+      const running = await startConsole({
+        declarations,
+        namespace: listedNamespace(flags, declarations),
+        explain: explainFrom(declarations, flags.homeNamespace ?? declarations.namespace),
+        ...flags.listen,
+        names: flags.hostName === undefined ? [] : [flags.hostName],
+        ...(tls === undefined ? {} : { tls }),
+        readOnly: flags.readOnly ?? false,
+        gatewayURL: flags.gatewayUrl,
+        version: productVersion(),
+        idleMs: flags.idleMinutes * 60_000,
+        now: () => context.clock.wall().getTime(),
+        randomBytes,
+        signal: context.signal,
+      }).catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new CommandError(
+          exitCodes.failed,
+          `the console cannot listen: ${reason}. Choose another address with --listen.`,
+        );
+      });
+      const newAddress = running.newAddress();
+      context.err.write(`Console of ${declarations.place}. Open this address; it is good for one browser:\n`);
+      context.out.write(`${newAddress}\n`);
+      context.err.write('Ctrl-C stops it.\n');
+      if (flags.open && context.isTerminal.stdout) await openInBrowser(newAddress);
+      await new Promise<void>((resolve) =>
+        context.signal.addEventListener('abort', () => resolve(), { once: true }),
+      );
+      await running.close();
+    });
+  withPlace(command, 'many');
+  explained(command, { examples: ['console', 'console --manifests model-gateway/manifests --no-open'] });
+};
+
+async function tlsOf({ tlsCert, tlsKey }: Flags): Promise<{ cert: string; key: string } | undefined> {
+  if (tlsCert === undefined && tlsKey === undefined) return undefined;
+  if (tlsCert === undefined || tlsKey === undefined) {
+    throw new CommandError(exitCodes.usage, '--tls-cert and --tls-key go together; give both.');
+  }
+  const read = (file: string): Promise<string> =>
+    readFile(file, 'utf8').catch(() => {
+      throw new CommandError(exitCodes.usage, `${file} cannot be read; give the path of a PEM file.`);
+    });
+  return { cert: await read(tlsCert), key: await read(tlsKey) };
+}
+
+/** Whether only this machine reaches an address. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+function address(text: string): { host: string; port: number } {
+  const parts = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]*)):(\d{1,5})$/.exec(text);
+  const port = Number(parts?.[3]);
+  if (parts === null || port > 65_535)
+    throw new InvalidArgumentError('Give HOST:PORT, such as 127.0.0.1:9091.');
+  return { host: parts[1] ?? (parts[2] || '::'), port };
+}
+
+function baseURL(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '') {
+    throw new InvalidArgumentError('Give an address such as http://127.0.0.1:8080/v1.');
+  }
+  return url.pathname === '/' ? `${url.origin}/v1` : text.replace(/\/+$/, '');
+}
+
+function minutes(text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1 || count > 1_440)
+    throw new InvalidArgumentError('Give 1 to 1440.');
+  return count;
+}
