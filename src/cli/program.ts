@@ -38,6 +38,22 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: 'let your shell complete commands, flags and names',
     load: async () => (await import('./completion/completion.ts')).addCompletion,
   },
+  keys: {
+    summary: 'list the keys of callers',
+    load: async () => (await import('./key/list.ts')).addKeys,
+  },
+  key: {
+    summary: 'create, show, rotate, enable, disable, revoke a key',
+    load: async () => (await import('./key/key.ts')).addKey,
+  },
+  masterkeys: {
+    summary: 'list the master keys, which open /v1/keys',
+    load: async () => (await import('./key/list.ts')).addMasterKeys,
+  },
+  masterkey: {
+    summary: 'the same as key, for master keys',
+    load: async () => (await import('./key/key.ts')).addMasterKey,
+  },
   version: {
     summary: 'the version of this program and of what runs in the cluster',
     load: async () => (await import('./version.ts')).addVersion,

@@ -1,0 +1,41 @@
+import { explained } from '../help.ts';
+import { type OutputFlags, printList, resourceName, withOutput } from '../output.ts';
+import { listedNamespace, type PlaceFlags, withPlace } from '../place.ts';
+import type { AddCommand } from '../program.ts';
+import { keyColumns } from './columns.ts';
+import { apiKeyWords, type KeyWords, masterKeyWords } from './kind.ts';
+
+/** `keys` */
+export const addKeys: AddCommand = (program, context) => addList(program, context, apiKeyWords);
+
+/** `masterkeys` */
+export const addMasterKeys: AddCommand = (program, context) => addList(program, context, masterKeyWords);
+
+function addList(...[program, context, words]: [...Parameters<AddCommand>, KeyWords]): void {
+  const { group, kind, noun } = words;
+  const command = program
+    .command(`${group}s`)
+    .description(
+      kind === 'APIKey'
+        ? 'Lists the keys of callers; of a key no more than a hint is known.'
+        : 'Lists the master keys, which open /v1/keys and nothing else.',
+    )
+    .action(async (flags: PlaceFlags & OutputFlags) => {
+      const place = await context.declarations(flags);
+      const namespace = listedNamespace(flags, place);
+      const keys = await place.list(kind, namespace, context.signal);
+      await printList(context, flags.output, {
+        items: keys,
+        columns: keyColumns({
+          namespaces: namespace === undefined,
+          models: kind === 'APIKey',
+          now: context.clock.wall(),
+        }),
+        object: ({ resource }) => resource,
+        name: ({ resource }) => resourceName(resource),
+        none: `No ${noun}s found ${namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`} of ${place.place}.`,
+      });
+    });
+  withPlace(withOutput(command), 'many');
+  explained(command, { examples: [`${group}s -o wide`, `${group}s --all-namespaces -o name`] });
+}

@@ -1,0 +1,149 @@
+import { CommandError } from '../command-error.ts';
+import type { CommandContext } from '../context.ts';
+import type { Declarations } from '../edit/declarations.ts';
+import type { Edit } from '../edit/edit.ts';
+import { editResource } from '../edit-resource.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { forEachName } from '../for-each-name.ts';
+import { explained } from '../help.ts';
+import { resourceName } from '../output.ts';
+import { duration, type PlaceFlags, showsStatus, withPlace } from '../place.ts';
+import type { AddCommand } from '../program.ts';
+import { type WriteFlags, withWriting } from '../writing.ts';
+import { readyCondition } from './columns.ts';
+import { overlapSeconds } from './expiry.ts';
+import { type AnyKey, type KeyWords, keyRef } from './kind.ts';
+import { notDeclared } from './not-declared.ts';
+
+interface Flags extends PlaceFlags, WriteFlags {
+  /** Seconds. */
+  readonly overlap?: number;
+  readonly wait: boolean;
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
+/** `key rotate` and `masterkey rotate` */
+export function addKeyRotate(...[group, context, words]: [...Parameters<AddCommand>, KeyWords]): void {
+  const { noun } = words;
+  const command = group
+    .command('rotate')
+    .summary('issue a new key into the Secret; the old one lives on for a while')
+    .description(`Issues a new ${noun} into its Secret; the old one stays valid for the overlap.`)
+    .argument('<name...>', `names of the ${noun}s`)
+    .option('--overlap <span>', 'how long the old one stays valid: 24h, 7d, 0', overlapSeconds)
+    .option('--no-wait', 'do not wait until the new one is in force')
+    .option('--timeout <time>', 'longest wait: 30s, 5m', duration, 60_000)
+    .action(async (names: readonly string[], flags: Flags) => {
+      const place = await context.declarations(flags);
+      await forEachName(context, names, (name) => rotateOne(context, place, words, name, flags));
+    });
+  withPlace(withWriting(command));
+  explained(command, {
+    notes: ['Without --overlap it stays what the resource says: an hour by default.'],
+    examples: [`${words.group} rotate app --overlap 24h`, `${words.group} rotate app --no-wait`],
+  });
+}
+
+async function rotateOne(
+  context: CommandContext,
+  place: Declarations,
+  words: KeyWords,
+  name: string,
+  flags: Flags,
+): Promise<void> {
+  const ref = keyRef(place, words, name);
+  const read = await place.get(ref, context.signal).catch(notDeclared(ref, flags, context.env));
+  const { resource } = read;
+  if (resource.spec.secretName === undefined) {
+    throw new CommandError(
+      exitCodes.invalid,
+      `only its hash is known, so nobody can issue another key for it; make one with ${context.calledAs} ${words.group} create, hand it out, then revoke this one.`,
+    );
+  }
+  const revision = Math.max(resource.spec.rotation?.revision ?? 0, issuedRevision(resource)) + 1;
+  const edits: Edit[] = [{ path: ['spec', 'rotation', 'revision'], value: revision }];
+  if (flags.overlap !== undefined) {
+    edits.push({ path: ['spec', 'rotation', 'overlapSeconds'], value: flags.overlap });
+  }
+  await editResource(context, place, read, edits, flags);
+  if (read.managedBy !== undefined) {
+    context.err.write(
+      `${name} is managed by ${read.managedBy}: raise spec.rotation.revision to ${revision} there too.\n`,
+    );
+  }
+  if (flags.dryRun === true || !flags.wait || !showsStatus(flags, context.env)) {
+    context.out.write(
+      `${resourceName(resource)} asked to rotate${flags.dryRun === true ? ' (dry run)' : ''}\n`,
+    );
+    if (flags.dryRun !== true && flags.wait) {
+      context.err.write(
+        "What came of it stands in the gateway's data folder: add --data DIR to wait for it.\n",
+      );
+    }
+    return;
+  }
+  const rotated = await waitUntilIssued(context, place, ref, revision, flags.timeout);
+  context.out.write(`${resourceName(resource)} rotated: ${outcome(rotated)}\n`);
+}
+
+function issuedRevision({ status }: AnyKey): number {
+  return Math.max(0, ...(status?.hashes ?? []).map(({ revision = 0 }) => revision));
+}
+
+/** Throws CommandError when the controller says that it cannot, or nothing in time. */
+async function waitUntilIssued(
+  { clock, signal }: CommandContext,
+  place: Declarations,
+  ref: ReturnType<typeof keyRef>,
+  revision: number,
+  timeoutMs: number,
+): Promise<AnyKey> {
+  const done = new AbortController();
+  const cancel = timeoutMs > 0 ? clock.after(timeoutMs, () => done.abort()) : () => {};
+  let found: AnyKey | undefined;
+  let refusal: string | undefined;
+  try {
+    await place.watch(
+      ref.kind,
+      ref.namespace,
+      ({ ref: changed, after }) => {
+        if (changed.name !== ref.name) return;
+        const key = after?.resource;
+        if (key === undefined) refusal = 'it was deleted meanwhile';
+        else if ((key.status?.hashes?.[0]?.revision ?? 0) >= revision) found = key;
+        else refusal = refusedBy(key);
+        if (found !== undefined || refusal !== undefined) done.abort();
+      },
+      AbortSignal.any([signal, done.signal]),
+    );
+  } catch (error) {
+    if (!done.signal.aborted) throw error;
+  } finally {
+    cancel();
+  }
+  signal.throwIfAborted();
+  if (found !== undefined) return found;
+  if (refusal !== undefined) throw new CommandError(exitCodes.failed, refusal);
+  throw new CommandError(
+    exitCodes.timeout,
+    `no new key in ${timeoutMs / 1_000} s; the old one stays valid. Is the controller running? Wait longer with --timeout.`,
+  );
+}
+
+/** Why the controller cannot issue a key for what the spec says now; undefined while it may still do it. */
+function refusedBy(key: AnyKey): string | undefined {
+  const ready = readyCondition(key);
+  const isCurrent = key.status?.observedGeneration === key.metadata.generation;
+  const isFinal = ready?.reason === 'SecretConflict' || ready?.reason === 'Revoked';
+  return isCurrent && isFinal ? ready.message : undefined;
+}
+
+function outcome({ spec, status }: AnyKey): string {
+  const [current, former] = status?.hashes ?? [];
+  const end =
+    former?.expirationTime === undefined
+      ? 'no older key is in force'
+      : `the old one, ${former.hint ?? 'without a hint'}, ends at ${former.expirationTime}`;
+  return `the new key ${current?.hint ?? ''} is in the Secret ${spec.secretName}; ${end}`;
+}

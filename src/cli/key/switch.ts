@@ -1,0 +1,58 @@
+import type { CommandContext } from '../context.ts';
+import type { Declarations } from '../edit/declarations.ts';
+import { forEachName } from '../for-each-name.ts';
+import { explained } from '../help.ts';
+import { resourceName } from '../output.ts';
+import { type PlaceFlags, withPlace } from '../place.ts';
+import type { AddCommand } from '../program.ts';
+import { type WriteFlags, withWriting, writeOptions } from '../writing.ts';
+import { type KeyWords, keyRef } from './kind.ts';
+import { notDeclared } from './not-declared.ts';
+
+/** `key enable` and `key disable`, and those of master keys */
+export function addKeySwitches(...[group, context, words]: [...Parameters<AddCommand>, KeyWords]): void {
+  for (const enabled of [true, false]) {
+    const verb = enabled ? 'enable' : 'disable';
+    const command = group
+      .command(verb)
+      .summary(`${verb} ${words.noun}s`)
+      .description(
+        enabled
+          ? `Lets ${words.noun}s open the gateway again.`
+          : `Lets ${words.noun}s open nothing, without deleting them; requests in flight finish.`,
+      )
+      .argument('<name...>', `names of the ${words.noun}s`)
+      .action(async (names: readonly string[], flags: PlaceFlags & WriteFlags) => {
+        const place = await context.declarations(flags);
+        await forEachName(context, names, (name) => switchOne(context, place, words, name, enabled, flags));
+      });
+    withPlace(withWriting(command));
+    explained(command, {
+      examples: [`${words.group} ${verb} ci`, `${words.group} ${verb} ci app --dry-run`],
+    });
+  }
+}
+
+/** Sets `spec.enabled` of one key and says so. */
+export async function switchOne(
+  context: CommandContext,
+  place: Declarations,
+  words: KeyWords,
+  name: string,
+  enabled: boolean,
+  flags: PlaceFlags & WriteFlags,
+): Promise<void> {
+  const { signal, out, err } = context;
+  const ref = keyRef(place, words, name);
+  const verb = enabled ? 'enabled' : 'disabled';
+  const before = await place.get(ref, signal).catch(notDeclared(ref, flags, context.env));
+  if (before.resource.spec.enabled === enabled) {
+    out.write(`${resourceName(before.resource)} was ${verb} already\n`);
+    return;
+  }
+  await place.edit(ref, [{ path: ['spec', 'enabled'], value: enabled }], writeOptions(flags), signal);
+  out.write(`${resourceName(before.resource)} ${verb}${flags.dryRun === true ? ' (dry run)' : ''}\n`);
+  if (before.managedBy !== undefined) {
+    err.write(`${name} is managed by ${before.managedBy}, which may undo this; change it there too.\n`);
+  }
+}
