@@ -3,6 +3,7 @@ import process from 'node:process';
 import type { Registry } from 'prom-client';
 import { type Address, ConfigError, type ServingConfig, type TrafficConfig } from './config.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
+import { accessLogOutput, createAccessLog } from './observe/access-log.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { createRegistry } from './observe/metrics.ts';
 import { createTrafficMetrics } from './observe/traffic-metrics.ts';
@@ -31,7 +32,11 @@ export function observe(config: ServingConfig & { readonly command: string }): {
 
 /** The traffic side of a role, with its metrics; nothing listens yet. */
 export function createTraffic(
-  config: { readonly traffic: TrafficConfig; readonly homeNamespace: string },
+  config: Pick<ServingConfig, 'log'> & {
+    readonly command: string;
+    readonly traffic: TrafficConfig;
+    readonly homeNamespace: string;
+  },
   store: Store,
   pools: Pools,
   log: Log,
@@ -47,6 +52,14 @@ export function createTraffic(
     tls: tls?.pair,
     limits: { bodyBytes: maxBodyBytes, bufferedBytes: maxBufferedBytes, attempts: maxAttempts },
     metrics: createTrafficMetrics(registry),
+    accessLog: createAccessLog({
+      choice: config.traffic.accessLog,
+      level: config.log.level,
+      role: config.command,
+      write: accessLogOutput(config.log.format),
+      now: Date.now,
+      random: Math.random,
+    }),
   });
 }
 

@@ -150,12 +150,7 @@ export class Caller {
   answerJson(status: number, body: string, headers: string[] = []): void {
     // As bytes: node:http would put a text and the head into one string, and write that in twice the time.
     const bytes = Buffer.from(body);
-    headers.push(
-      'content-type',
-      'application/json; charset=utf-8',
-      'content-length',
-      String(bytes.length),
-    );
+    headers.push('content-type', 'application/json; charset=utf-8', 'content-length', String(bytes.length));
     this.begin(status, headers);
     this.end(this.request.method === 'HEAD' ? undefined : bytes);
   }

@@ -3,6 +3,7 @@ import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server as TlsServer } from 'node:tls';
 import Fastify, { type FastifyInstance } from 'fastify';
+import type { AccessLog } from '../observe/access-log.ts';
 import type { Log } from '../observe/log.ts';
 import { createTrafficMetrics, type TrafficMetrics } from '../observe/traffic-metrics.ts';
 import { createRouter } from '../routing/route.ts';
@@ -55,6 +56,8 @@ export interface GatewayOptions {
   /** Speak TLS with this certificate; else plain HTTP. */
   readonly tls?: TlsPair | undefined;
   readonly onRequestDone?: (done: RequestDone) => void;
+  /** Told of every request that has ended, to write a line about it. */
+  readonly accessLog?: AccessLog;
   /** Counts everything. */
   readonly metrics?: TrafficMetrics;
   /** Milliseconds since 1970. */
@@ -89,6 +92,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     circuits,
     limits,
     requests,
+    accessLog: options.accessLog ?? (() => {}),
     reports: createAttemptReports({ circuits, counters: attempts, requests, log, now }),
     conversions: createConversionReports({ log, clock, counters: metrics.conversions }),
     now,

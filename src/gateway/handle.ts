@@ -71,7 +71,7 @@ export async function answerModelCall(
 ): Promise<void> {
   const { view, limits } = context;
   const key = authenticate(view, caller.request.headers, 'APIKey', context.now());
-  progress.key = key;
+  progress.keyEntry = key;
   const body = await readRequest(context, caller);
   let call: ModelRequest | undefined;
   try {
@@ -80,7 +80,7 @@ export async function answerModelCall(
       maxDepth: limits.jsonDepth,
     });
     progress.bytesIn = body.bytes.length;
-    progress.asked = inspection.model;
+    progress.wanted = inspection.model;
     if (inspection.stream) caller.watchSilence(limits.keepAliveMs);
     const headers = upstreamHeaders(caller.request.headers, format);
     call = { format, key, inspection, headers, body, conversion: undefined };

@@ -1,4 +1,4 @@
-import type { Log } from '../observe/log.ts';
+import type { AccessLog, AccessRecord } from '../observe/access-log.ts';
 import type { RequestMetrics } from '../observe/request-metrics.ts';
 import type { RequestRecord, TokenUsage } from '../observe/request-record.ts';
 import type { RouteMeter } from '../observe/route-meter.ts';
@@ -12,25 +12,22 @@ export type RequestDone = RequestRecord;
 
 /** Where a request's record goes. */
 export interface RecordContext {
-  readonly log: Log;
   /** A monotonic clock in milliseconds. */
   readonly clock: () => number;
   readonly view: View;
   readonly requests: RequestMetrics;
   readonly onRequestDone: (done: RequestDone) => void;
+  readonly accessLog: AccessLog;
 }
-
-/** The answers that say that no node could do it; 529 is 503 in the Anthropic shape. */
-const upstreamTrouble: ReadonlySet<number> = new Set([502, 503, 504, 529]);
 
 /**
  * What is known of a request while it runs; recorded once, when its connection is done with it, and its own record then:
  * no object is made for that.
  */
-export class Progress implements CallerRecord, RequestRecord {
-  key: KeyEntry | undefined;
+export class Progress implements CallerRecord, AccessRecord {
+  keyEntry: KeyEntry | undefined;
   /** The model as the caller named it, whatever that is. */
-  asked: string | undefined;
+  wanted: string | undefined;
   node: string | undefined;
   model: string | undefined;
   attempts = 0;
@@ -73,6 +70,29 @@ export class Progress implements CallerRecord, RequestRecord {
     return this.error instanceof GatewayError ? this.error.code : undefined;
   }
 
+  get errorMessage(): string | undefined {
+    return this.error instanceof GatewayError ? this.error.message : undefined;
+  }
+
+  get requestId(): string {
+    return this.#caller.requestId;
+  }
+
+  get key(): string | undefined {
+    const metadata = this.keyEntry?.resource.metadata;
+    return metadata === undefined ? undefined : `${metadata.namespace}/${metadata.name}`;
+  }
+
+  /** What no manifest names is the caller's own text. */
+  get asked(): string | undefined {
+    const { wanted } = this;
+    return wanted === undefined || this.#context.view.served(wanted) === undefined ? undefined : wanted;
+  }
+
+  get traceId(): string | undefined {
+    return undefined;
+  }
+
   contentBegan(): void {
     this.#lastPiece = this.#context.clock();
     this.firstContentMs = this.#lastPiece - this.#started;
@@ -86,32 +106,12 @@ export class Progress implements CallerRecord, RequestRecord {
   }
 
   closed(): void {
-    const { log, clock, requests, onRequestDone } = this.#context;
+    const { clock, requests, onRequestDone } = this.#context;
     this.durationMs = clock() - this.#started;
     this.status = this.#caller.gone ? 499 : this.#caller.status;
     if (this.firstContentMs !== undefined) this.#meter.openStreams -= 1;
     requests.record(this.#meter, this);
     onRequestDone(this);
-    const { status } = this;
-    const level = upstreamTrouble.has(status) ? 'warn' : status < 400 && this.attempts < 2 ? 'debug' : 'info';
-    if (log.isLevelEnabled(level)) log[level](this.#fields(), 'Answered a request');
-  }
-
-  #fields(): Record<string, unknown> {
-    const { key, asked = '', node, attempts, failed, error } = this;
-    const metadata = key?.resource.metadata;
-    // What no manifest names is the caller's own text.
-    const model = this.#context.view.served(asked) === undefined ? undefined : asked;
-    return {
-      requestId: this.#caller.requestId,
-      route: this.route,
-      status: this.status,
-      durationMs: Math.round(this.durationMs),
-      ...(metadata === undefined ? {} : { key: `${metadata.namespace}/${metadata.name}` }),
-      ...(model === undefined ? {} : { model }),
-      ...(node === undefined ? {} : { node, attempts }),
-      ...(failed === undefined ? {} : { failed }),
-      ...(error instanceof GatewayError ? { error: error.code, reason: error.message } : {}),
-    };
+    this.#context.accessLog(this);
   }
 }

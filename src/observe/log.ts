@@ -70,7 +70,8 @@ function redacted(fields: Record<string, unknown>, depth: number): Record<string
   return copy ?? fields;
 }
 
-function withoutKeys(text: string): string {
+/** A text without keys of ours in it. */
+export function withoutKeys(text: string): string {
   return text.includes('mgk_') || text.includes('mgm_') ? text.replace(keyText, '$1[redacted]') : text;
 }
 
@@ -91,7 +92,7 @@ function describeError(error: unknown, withStack: boolean): Record<string, unkno
 }
 
 /** Rewrites pino's JSON lines as `12:34:56 warn  Message  field=value …`. */
-function textLines(destination: DestinationStream): DestinationStream {
+export function textLines(destination: DestinationStream): DestinationStream {
   return {
     write(line: string): void {
       const { level, time, msg, role: _, ...fields } = JSON.parse(line) as Record<string, unknown>;

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts';
 import type { Limits } from '../../src/gateway/limits.ts';
 import type { RequestDone } from '../../src/gateway/progress.ts';
+import { type AccessLogChoice, createAccessLog } from '../../src/observe/access-log.ts';
 import { createLog, type LogLevel } from '../../src/observe/log.ts';
 import { createTrafficMetrics } from '../../src/observe/traffic-metrics.ts';
 import type { ApiKey } from '../../src/resources/api-key.ts';
@@ -57,6 +58,7 @@ export async function startGateway(
     limits?: Partial<Limits>;
     logLevel?: LogLevel;
     random?: () => number;
+    accessLog?: AccessLogChoice;
     /** Where the metrics are registered. */
     registry?: Registry;
   } = {},
@@ -83,6 +85,14 @@ export async function startGateway(
     log,
     homeNamespace: 'default',
     onRequestDone: (record) => done.push(record),
+    accessLog: createAccessLog({
+      choice: options.accessLog ?? 'failed',
+      level: options.logLevel ?? 'debug',
+      role: 'test',
+      write: (line) => void logged.push(line),
+      now: Date.now,
+      random: Math.random,
+    }),
     metrics: {
       ...metrics,
       attempts: {

@@ -1,0 +1,186 @@
+import { pino } from 'pino';
+import { type LogFormat, type LogLevel, logLevels, textLines, withoutKeys } from './log.ts';
+import type { RequestRecord } from './request-record.ts';
+
+/** Which requests have a line. A number is the share of those that went well; the others have one always. */
+export type AccessLogChoice = 'all' | 'failed' | 'off' | number;
+
+/** What a line tells of a request besides what is counted. Nothing of it comes from a body. */
+export interface AccessRecord extends RequestRecord {
+  readonly requestId: string;
+  /** The caller's key, `namespace/name`. */
+  readonly key: string | undefined;
+  /** The model as the caller named it, where some manifest does too. */
+  readonly asked: string | undefined;
+  /** How attempts failed, by node. */
+  readonly failed: readonly string[] | undefined;
+  readonly conversion: string | undefined;
+  readonly dropped: readonly string[] | undefined;
+  /** How an answer broke off that had begun. */
+  readonly broke: string | undefined;
+  /** What the gateway said of its error. */
+  readonly errorMessage: string | undefined;
+  readonly traceId: string | undefined;
+}
+
+export type AccessLog = (record: AccessRecord) => void;
+
+/** The answers that say that no node could do it; 529 is 503 in the Anthropic shape. */
+const upstreamTrouble: ReadonlySet<number> = new Set([502, 503, 504, 529]);
+/** Longest text of an error or a list in a line. */
+const longestText = 500;
+/** Lines in one second: a caller that hammers with a bad key must not fill a disk. */
+const mostLines = 5_000;
+
+/**
+ * One line of JSON for each request that `choice` wants, given to `write`. At the level `warn` where no node could do
+ * it, else `info`; at `debug`, where that is logged, those that are not wanted. Texts are bounded and what could steer a
+ * terminal is escaped. Lines are joined by hand, from names that were escaped once: a logger takes five times as long,
+ * which is a tenth of a small request.
+ *
+ * `now` is in milliseconds since 1970, `random` in [0, 1).
+ */
+export function createAccessLog(options: {
+  readonly choice: AccessLogChoice;
+  readonly level: LogLevel;
+  readonly role: string;
+  readonly write: (line: string) => void;
+  readonly now: () => number;
+  readonly random: () => number;
+}): AccessLog {
+  const { choice, role, write, now, random } = options;
+  const least = logLevels.indexOf(options.level);
+  const [debug, info, warn] = [0, 1, 2].map((level) => level >= least);
+  const second = { number: 0, lines: 0, left: 0 };
+
+  const levelOf = (record: AccessRecord): 'debug' | 'info' | 'warn' | undefined => {
+    if (choice === 'off') return undefined;
+    if (upstreamTrouble.has(record.status)) return warn ? 'warn' : undefined;
+    const isWanted =
+      choice === 'all' ||
+      record.status >= 400 ||
+      record.attempts > 1 ||
+      record.broke !== undefined ||
+      (choice !== 'failed' && random() < choice);
+    if (isWanted) return info ? 'info' : undefined;
+    return debug ? 'debug' : undefined;
+  };
+  const hasRoom = (nowMs: number): boolean => {
+    const number = Math.floor(nowMs / 1000);
+    if (number !== second.number) {
+      if (second.left > 0) {
+        const head = `{"level":"warn","time":"${isoTime(nowMs)}","role":"${role}"`;
+        write(`${head},"requests":${second.left},"msg":"Left requests out of the access log"}\n`);
+      }
+      Object.assign(second, { number, lines: 0, left: 0 });
+    }
+    second.lines += 1;
+    if (second.lines <= mostLines) return true;
+    second.left += 1;
+    return false;
+  };
+  return (record) => {
+    const level = levelOf(record);
+    if (level === undefined) return;
+    const nowMs = now();
+    if (hasRoom(nowMs)) write(lineOf(record, level, role, nowMs));
+  };
+}
+
+function lineOf(record: AccessRecord, level: string, role: string, nowMs: number): string {
+  const { key, asked, model, node, firstContentMs, tokens, errorCode, errorMessage } = record;
+  let line = `{"level":"${level}","time":"${isoTime(nowMs)}","role":"${role}"`;
+  line += `,"requestId":"${record.requestId}","route":"${record.route}","status":${record.status}`;
+  line += `,"durationMs":${Math.round(record.durationMs)}`;
+  if (firstContentMs !== undefined) line += `,"firstContentMs":${Math.round(firstContentMs)}`;
+  if (key !== undefined) line += `,"key":${quotedName(key)}`;
+  if (asked !== undefined) line += `,"model":${quotedName(asked)}`;
+  if (model !== undefined && model !== asked) line += `,"nodeModel":${quotedName(model)}`;
+  if (node !== undefined) line += `,"node":${quotedName(node)},"attempts":${record.attempts}`;
+  line += `,"bytesIn":${record.bytesIn},"bytesOut":${record.bytesOut}`;
+  if (tokens !== undefined) {
+    line += `,"inputTokens":${tokens.input},"outputTokens":${tokens.output}`;
+    if (tokens.cached > 0) line += `,"cachedTokens":${tokens.cached}`;
+    if (tokens.reasoning > 0) line += `,"reasoningTokens":${tokens.reasoning}`;
+  }
+  if (record.conversion !== undefined) line += `,"conversion":${quotedName(record.conversion)}`;
+  if (record.dropped !== undefined && record.dropped.length > 0)
+    line += `,"dropped":${quotedList(record.dropped)}`;
+  if (record.failed !== undefined) line += `,"failed":${quotedList(record.failed)}`;
+  if (record.broke !== undefined) line += `,"broke":"${record.broke}"`;
+  if (record.status === 499) line += ',"callerGone":true';
+  if (errorCode !== undefined) line += `,"error":"${errorCode}"`;
+  if (errorMessage !== undefined) line += `,"reason":${quoted(withoutKeys(errorMessage))}`;
+  if (record.traceId !== undefined) line += `,"traceId":"${record.traceId}"`;
+  return `${line},"msg":"Answered a request"}\n`;
+}
+
+/** The second that was written last; making it anew takes a third of a line's time. */
+const lastSecond = { number: Number.NaN, text: '' };
+
+function isoTime(ms: number): string {
+  const whole = Math.floor(ms);
+  const number = Math.floor(whole / 1000);
+  if (number !== lastSecond.number) {
+    Object.assign(lastSecond, { number, text: new Date(number * 1000).toISOString().slice(0, -4) });
+  }
+  return `${lastSecond.text}${String(whole % 1000).padStart(3, '0')}Z`;
+}
+
+/** Names of manifests that were escaped before. */
+const names = new Map<string, string>();
+const mostNames = 10_000;
+
+function quotedName(name: string): string {
+  const known = names.get(name);
+  if (known !== undefined) return known;
+  if (names.size >= mostNames) names.clear();
+  const made = quoted(name);
+  names.set(name, made);
+  return made;
+}
+
+function quotedList(texts: readonly string[]): string {
+  let length = 0;
+  const shown = texts.filter((text) => {
+    length += text.length;
+    return length <= longestText;
+  });
+  return `[${shown.map(quoted).join(',')}${shown.length < texts.length ? `,"… ${texts.length - shown.length} more"` : ''}]`;
+}
+
+/** A text of JSON on one line, whatever reads lines or shows them: JSON lets C1 controls and others pass. */
+function quoted(text: string): string {
+  const bounded = text.length > longestText ? `${text.slice(0, longestText)}…` : text;
+  return JSON.stringify(bounded).replace(
+    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/**
+ * Writes lines to stdout in pieces of up to 8 KB, none later than `latestMs`: a call of the system for each line costs as
+ * much as the line. Whatever waits is written when the process ends.
+ */
+export function accessLogOutput(format: LogFormat, latestMs = 250): (line: string) => void {
+  const destination = pino.destination({ fd: 1, sync: true, minLength: 8 * 1024 });
+  process.on('exit', () => destination.flushSync());
+  if (format === 'text') {
+    const lines = textLines(destination);
+    return (line) => {
+      lines.write(line);
+      destination.flushSync();
+    };
+  }
+  let isDue = false;
+  const flush = (): void => {
+    isDue = false;
+    destination.flushSync();
+  };
+  return (line) => {
+    destination.write(line);
+    if (isDue) return;
+    isDue = true;
+    setTimeout(flush, latestMs).unref();
+  };
+}
