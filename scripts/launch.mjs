@@ -1,5 +1,5 @@
 // Runs a task of this project on the Node.js that the project pins, whatever Node.js (20 or newer) started npm:
-//   node scripts/launch.mjs start|test|check|generate|test:unit|test:agents|bench [arguments]
+//   node scripts/launch.mjs start|test|check|generate|install-yaml|test:unit|test:agents|bench [arguments]
 // Installs the dependencies from the lock file first when they are missing or stale. Plain JavaScript without
 // dependencies, because it runs before any exist.
 import { spawn, spawnSync } from 'node:child_process';
@@ -21,9 +21,14 @@ const tasks = {
   'test:unit': ['scripts/test.ts', 'unit'],
   check: ['scripts/check.ts'],
   generate: ['scripts/generate.ts'],
+  'install-yaml': ['scripts/install-yaml.ts'],
   'test:agents': ['test/agents/main.ts'],
   bench: ['test/bench/main.ts'],
   build: ['scripts/build.ts'],
+  image: ['scripts/image.ts'],
+  sbom: ['scripts/sbom.ts'],
+  e2e: ['test/e2e/main.ts'],
+  'test:delivery': ['scripts/test.ts', 'delivery'],
 };
 
 const [task = '', ...taskArguments] = process.argv.slice(2);
