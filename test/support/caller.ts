@@ -9,6 +9,8 @@ export interface Answer {
 
 /** Calls one gateway with one key. */
 export interface Caller {
+  /** With `/v1`. */
+  readonly baseURL: string;
   chat(model: string, options?: { stream?: boolean }): Promise<Answer>;
   /** The names that `GET /models` lists. */
   models(): Promise<string[]>;
@@ -18,6 +20,7 @@ export interface Caller {
 /** `baseURL` with `/v1`. Every request has 30 s. */
 export function callerOf(baseURL: string, key: string): Caller {
   const caller: Caller = {
+    baseURL,
     async send(method, path, body) {
       const response = await fetch(baseURL + path, {
         method,

@@ -31,19 +31,22 @@ export function startContainerProcess(command: SandboxCommand, guard: Guard): Co
     guard.forget(pid);
     return (code as number | null) ?? 128 + (signalNumbers[signal as NodeJS.Signals] ?? 0);
   });
+  const { lines, closed } = collect(child);
   return {
     pid,
-    lines: collect(child),
+    lines,
     // Its last words come after its end.
-    exited: Promise.all([ended, once(child, 'close')]).then(([code]) => code),
+    exited: Promise.all([ended, closed]).then(([code]) => code),
     signal: (name) => void child.kill(name),
   };
 }
 
-function collect(child: ChildProcess): string[] {
+function collect(child: ChildProcess): { lines: string[]; closed: Promise<unknown> } {
   const lines: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) {
-    if (stream !== null) createInterface({ input: stream }).on('line', (line) => lines.push(line));
-  }
-  return lines;
+  const closed = [child.stdout, child.stderr].map((stream) => {
+    if (stream === null) return undefined;
+    const reader = createInterface({ input: stream }).on('line', (line) => lines.push(line));
+    return once(reader, 'close');
+  });
+  return { lines, closed: Promise.all(closed) };
 }
