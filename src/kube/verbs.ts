@@ -116,9 +116,10 @@ export function deleteObject(
     dryRun?: boolean | undefined;
   } = {},
 ): Promise<unknown> {
-  const { uid, resourceVersion, dryRun, ...others } = options;
-  const call = writeQuery({ ...others, dryRun });
+  const { uid, resourceVersion, dryRun, ...call } = options;
   const preconditions = { uid, resourceVersion };
-  const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
+  // In the body: the server reads no options from the query of a DELETE that has one.
+  const dry = dryRun === true ? { dryRun: ['All'] } : {};
+  const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, ...dry };
   return client.request({ ...call, method: 'DELETE', path, body });
 }

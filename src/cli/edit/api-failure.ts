@@ -29,9 +29,10 @@ export function apiFailure(error: unknown, asked: Asked, client: KubeClient): De
   if (status === 403) return forbidden(error, asked);
   if (status === 404) return notFound(error, asked, client);
   if (status === 409) return conflict(error, asked);
-  // What an apply says of a field that it does not know comes as a 500.
-  const isUnknownField = /field not declared in schema/.test(error.message);
-  if (status === 400 || status === 413 || status === 422 || isUnknownField) return invalid(error, asked);
+  if (status === 400 || status === 413 || status === 422) return invalid(error, asked);
+  // An apply answers 500 to a field that it does not know and to a value of the wrong type.
+  if (status === 500 && /typed patch|not declared in schema|: expected /.test(error.message))
+    return invalid(error, asked);
   if (status === 429 || status >= 500) {
     return new DeclarationError(
       'Unavailable',

@@ -117,7 +117,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
 
   /**
    * Changes one file: `change` makes the new text of the old one (undefined deletes it). Begins anew when the file changes
-   * meanwhile while the resource's own document does not.
+   * meanwhile.
    */
   async function rewriteFile<K extends Kind>(
     ref: Ref<K>,
@@ -125,13 +125,11 @@ export function folderDeclarations(options: FolderOptions): Declarations {
     signal: AbortSignal,
     change: (text: string, placed: Placed, resource: ResourceOf[K]) => string | undefined,
   ): Promise<{ text: string | undefined; placed: Placed }> {
-    let first: string | undefined;
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
       await refuseMade(ref);
       const { placed, resource } = await find(ref);
-      first ??= placed.digest;
-      if (placed.digest !== (write.version ?? first)) throw changedMeanwhile(ref);
+      if (write.version !== undefined && placed.digest !== write.version) throw changedMeanwhile(ref);
       const path = join(manifests, placed.file);
       try {
         const before = await readFile(path, 'utf8');
