@@ -1,14 +1,22 @@
 // `npm run install-yaml`: dist/install.yaml and dist/crds.yaml, for people without Helm and for kustomize. They are the
-// chart with its default values; further arguments go to `helm template`, such as --set image.digest=sha256:….
+// chart with its default values. `--out DIR` writes elsewhere; arguments after `--` go to `helm template`, such as
+// `-- --set image.digest=sha256:…`.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { helmBinary } from '../test/support/helm-binary.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const dist = join(root, 'dist');
+const {
+  values: { out },
+  positionals,
+} = parseArgs({
+  options: { out: { type: 'string', default: join(root, 'dist') } },
+  allowPositionals: true,
+});
 const name = 'model-gateway';
 
 const helm = spawnSync(
@@ -16,7 +24,7 @@ const helm = spawnSync(
   [
     ...['template', name, join(root, 'charts', name), '--namespace', name, '--no-hooks'],
     ...['--set', 'tests.enabled=false', '--set', 'crds.keep=false'],
-    ...process.argv.slice(2),
+    ...positionals,
   ],
   { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 },
 );
@@ -40,11 +48,11 @@ const crds = readdirSync(join(root, 'crds'))
   .sort()
   .map((file) => readFileSync(join(root, 'crds', file), 'utf8'));
 
-mkdirSync(dist, { recursive: true });
+mkdirSync(out, { recursive: true });
 for (const [file, text] of [
   ['install.yaml', `${banner}${namespace}${objects}`],
   ['crds.yaml', crds.join('---\n')],
 ] as const) {
-  writeFileSync(join(dist, file), text);
-  console.log(`Wrote ${join('dist', file)}: ${text.split('\n').length} lines`);
+  writeFileSync(join(out, file), text);
+  console.log(`Wrote ${join(out, file)}: ${text.split('\n').length} lines`);
 }

@@ -1,3 +1,8 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { objectsIn, type Rendered, type RenderOptions, render, renderText } from '../support/chart.ts';
 import { type Cluster, clusterAt } from '../support/cluster.ts';
@@ -81,6 +86,45 @@ describe.each(sets)('%s', (_, options) => {
       expect([status, (answer as { message?: string }).message]).toEqual([201, undefined]);
     }
   });
+});
+
+test('install.yaml and a kustomization of it are taken, strictly', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'model-gateway-kustomize-'));
+  try {
+    const script = fileURLToPath(new URL('../../scripts/install-yaml.ts', import.meta.url));
+    const { status, stderr } = spawnSync(process.execPath, [script, '--out', folder], { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
+    const example = await readFile(
+      new URL('../../examples/gitops/kustomize/kustomization.yaml', import.meta.url),
+      'utf8',
+    );
+    // The release's own file in place of the one at its address.
+    await writeFile(
+      join(folder, 'kustomization.yaml'),
+      example.replace(/https:\S+\/install\.yaml/, 'install.yaml'),
+    );
+    const built = await cluster.kubectl(['kustomize', folder]);
+    expect(built.stderr).toBe('');
+    expect(built.stdout).toMatch(/replicas: 3/);
+    await cluster.client.ask('POST', '/api/v1/namespaces', { body: { metadata: { name: 'model-gateway' } } });
+    const plain = await readFile(join(folder, 'install.yaml'), 'utf8');
+    for (const text of [plain, built.stdout]) {
+      expect(text).not.toMatch(/managed-by|helm\.sh/);
+      const flags = [
+        '--server-side',
+        '--force-conflicts',
+        '--dry-run=server',
+        '--validate=strict',
+        '-o',
+        'name',
+      ];
+      const applied = await cluster.kubectl(['apply', ...flags, '-f', '-'], text);
+      expect(applied).toMatchObject({ code: 0, stderr: '' });
+      expect(applied.stdout.trim().split('\n').length).toBeGreaterThan(20);
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });
 
 test('the namespace refuses a pod that is not restricted', async () => {
