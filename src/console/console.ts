@@ -68,7 +68,12 @@ const statusOf: Readonly<Record<DeclarationErrorReason, number>> = {
  */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const { declarations, namespace, tls, host, readOnly } = options;
-  const files = await readPageFiles();
+  // Read when the first browser comes: most processes that offer the console are never asked for it.
+  let reading: ReturnType<typeof readPageFiles> | undefined;
+  const pageFile = async (path: string): Promise<PageFile | undefined> => {
+    reading ??= readPageFiles();
+    return (await reading).get(path);
+  };
   const sessions = createSessions(options);
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, options.signal]);
@@ -166,7 +171,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     },
   };
 
-  function servePage(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  async function servePage(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { pathname, searchParams } = new URL(request.url, 'http://console');
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return refuse(reply, 405, { reason: 'Invalid', message: 'Use GET.' });
@@ -174,7 +179,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     const token = searchParams.get('token');
     if (token !== null) return signIn(token, reply);
     if (pathname.startsWith('/page/')) {
-      const file = files.get(pathname);
+      const file = await pageFile(pathname);
       return file === undefined
         ? reply.code(404).type('text/plain').send('not found\n')
         : send(file, request, reply);
@@ -186,7 +191,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
         .header('cache-control', 'no-store')
         .send(signedOutPage);
     }
-    const index = files.get('/');
+    const index = await pageFile('/');
     return index === undefined ? reply.code(404).send() : send(index, request, reply);
   }
 

@@ -25,6 +25,8 @@ export interface StandaloneOptions {
   readonly logLevel?: 'debug' | 'info';
   /** Whether host names resolve; see `ProgramOptions`. */
   readonly names?: boolean;
+  /** Whether the console is served too. */
+  readonly console?: boolean;
 }
 
 /** `model-gateway standalone` as a process, serving. */
@@ -69,6 +71,7 @@ export async function startStandalone(options: StandaloneOptions = {}): Promise<
       ...['--manifests', folders.manifests, '--data', folders.data],
       ...['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'],
       ...['--log-level', options.logLevel ?? 'info'],
+      ...(options.console === true ? [] : ['--no-console']),
       ...(options.flags ?? []),
     ],
     names: options.names ?? true,

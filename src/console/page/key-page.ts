@@ -5,6 +5,8 @@ import { useDetail } from './detail.ts';
 import { Dialog } from './dialog.ts';
 import { html, useState, type View } from './htm-preact.js';
 import { type KeyKind, keyPath, keysPath } from './keys-page.ts';
+import { labelled } from './labelled.ts';
+import { nameField } from './name-field.ts';
 import { NewKey } from './new-key.ts';
 import { done, failed } from './notices.ts';
 import { denial, useRights } from './rights.ts';
@@ -66,13 +68,13 @@ export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): Vi
       }}
     >
       ${denied && html`<p class="problem" role="note">${denied}</p>`}
-      <label>
-        <span>Name <span aria-hidden="true">*</span></span>
-        <input required autofocus pattern="[a-z0-9]([-a-z0-9.]*[a-z0-9])?" maxlength="253" value=${name} disabled=${disabled}
-          aria-invalid=${problems.has('metadata.name') ? 'true' : undefined} onInput=${(event: Input) => setName(event.currentTarget.value)} />
-        ${problems.has('metadata.name') && html`<small class="wrong" role="alert">${problems.get('metadata.name')}</small>`}
-        <small>Lower-case letters, digits, dashes and dots, such as the name of the program that gets it.</small>
-      </label>
+      ${nameField({
+        value: name,
+        hint: 'Lower-case letters, digits, dashes and dots, such as the name of the program that gets it.',
+        wrong: problems.get('metadata.name'),
+        disabled,
+        onChange: setName,
+      })}
       <fieldset>
         <legend>Where the key goes</legend>
         <label>
@@ -86,11 +88,11 @@ export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): Vi
       </fieldset>
       ${
         inSecret &&
-        html`<label>
-          <span>Name of the Secret</span>
-          <input value=${secretName} placeholder=${name} disabled=${disabled} onInput=${(event: Input) => setSecretName(event.currentTarget.value)} />
-          ${problems.has('spec.secretName') && html`<small class="wrong" role="alert">${problems.get('spec.secretName')}</small>`}
-        </label>`
+        labelled(
+          { id: 'spec.secretName', label: 'Name of the Secret', wrong: problems.get('spec.secretName') },
+          (names) => html`<input ...${names} value=${secretName} placeholder=${name} disabled=${disabled}
+            onInput=${(event: Input) => setSecretName(event.currentTarget.value)} />`,
+        )
       }
       <${SpecFields} path="spec" schema=${schema} names=${kind === 'APIKey' ? ['expirationTime', 'models'] : ['expirationTime']}
         values=${values} disabled=${disabled} problems=${problems} onChange=${setValues} />

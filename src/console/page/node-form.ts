@@ -1,6 +1,8 @@
 import type { Place } from '../shapes.ts';
 import { change, declare } from './changing.ts';
 import { html, useEffect, useState, type View } from './htm-preact.js';
+import { type InputNames, labelled } from './labelled.ts';
+import { nameField } from './name-field.ts';
 import { nodePath } from './nodes-page.ts';
 import { done, failed } from './notices.ts';
 import { go } from './router.ts';
@@ -99,14 +101,13 @@ export function NodeForm(props: {
     ${denied && html`<p class="problem" role="note">${denied}</p>`}
     ${
       node === undefined &&
-      html`<label>
-          <span>Name <span aria-hidden="true">*</span></span>
-          <input required value=${name} disabled=${disabled} pattern="[a-z0-9]([-a-z0-9.]*[a-z0-9])?" maxlength="253" autofocus
-            aria-invalid=${problems.has('metadata.name') ? 'true' : undefined}
-            onInput=${(event: Input) => setName(event.currentTarget.value)} />
-          ${problems.has('metadata.name') && html`<small class="wrong" role="alert">${problems.get('metadata.name')}</small>`}
-          <small>Lower-case letters, digits, dashes and dots. It cannot be changed later.</small>
-        </label>
+      html`${nameField({
+        value: name,
+        hint: 'Lower-case letters, digits, dashes and dots. It cannot be changed later.',
+        wrong: problems.get('metadata.name'),
+        disabled,
+        onChange: setName,
+      })}
         ${fields(['baseURL'])}`
     }
     <${CredentialField} credential=${credential} keySet=${keySet} disabled=${disabled} onChange=${setCredential} />
@@ -142,18 +143,19 @@ function CredentialField(props: {
   readonly onChange: (credential: Credential) => void;
 }): View {
   const { credential, keySet, disabled, onChange } = props;
-  return html`<label>
-      <span>API key</span>
-      <input
-        type="password"
-        autocomplete="off"
-        value=${credential.text}
-        disabled=${disabled || credential.clear}
-        placeholder=${keySet ? 'A key is set; leave this empty to keep it' : 'No key is set'}
-        onInput=${(event: Input) => onChange({ text: event.currentTarget.value, clear: false })}
-      />
-      <small>It is sealed before it is stored: only this gateway can read it, for this node's address alone.</small>
-    </label>
+  const hint =
+    "It is sealed before it is stored: only this gateway can read it, for this node's address alone.";
+  const placeholder = keySet ? 'A key is set; leave this empty to keep it' : 'No key is set';
+  const input = (names: InputNames): View => html`<input
+    ...${names}
+    type="password"
+    autocomplete="off"
+    value=${credential.text}
+    disabled=${disabled || credential.clear}
+    placeholder=${placeholder}
+    onInput=${(event: Input) => onChange({ text: event.currentTarget.value, clear: false })}
+  />`;
+  return html`${labelled({ id: 'api-key', label: 'API key', hint }, input)}
     ${
       keySet &&
       html`<label class="inline">

@@ -1,4 +1,5 @@
-import { type Child, html, type View } from './htm-preact.js';
+import { html, type View } from './htm-preact.js';
+import { type InputNames, labelled } from './labelled.ts';
 import type { FieldSchema, Fields } from './spec-edits.ts';
 
 /** What is wrong with fields, by their path (`spec.priority`). */
@@ -68,11 +69,12 @@ function Field(props: FieldProps): View {
   if (schema.items?.properties !== undefined) return EntriesField(props);
   if (schema.items?.enum !== undefined) return ChoicesField(props);
   if (schema.type === 'boolean') {
-    return labelled(
+    return inputOf(
       props,
-      html`<input
+      (names) => html`<input
         type="checkbox"
         role="switch"
+        ...${names}
         disabled=${disabled}
         checked=${value ?? schema.default ?? false}
         onChange=${(event: Input) => onChange(event.currentTarget.checked)}
@@ -81,20 +83,26 @@ function Field(props: FieldProps): View {
     );
   }
   if (schema.enum !== undefined) {
+    const choices = schema.enum;
     const chosen = value ?? schema.default ?? '';
-    return labelled(
+    return inputOf(
       props,
-      html`<select disabled=${disabled} onChange=${(event: { currentTarget: HTMLSelectElement }) => onChange(event.currentTarget.value)}>
+      (names) => html`<select
+        ...${names}
+        disabled=${disabled}
+        onChange=${(event: { currentTarget: HTMLSelectElement }) => onChange(event.currentTarget.value)}
+      >
         ${schema.default === undefined && html`<option value="">not set</option>`}
-        ${schema.enum.map((choice) => html`<option value=${choice} selected=${choice === chosen}>${choice}</option>`)}
+        ${choices.map((choice) => html`<option value=${choice} selected=${choice === chosen}>${choice}</option>`)}
       </select>`,
     );
   }
   if (schema.type === 'array') return ListField(props);
   if (schema.type === 'integer') {
-    return labelled(
+    return inputOf(
       props,
-      html`<input
+      (names) => html`<input
+        ...${names}
         type="number"
         step="1"
         min=${schema.minimum}
@@ -102,31 +110,30 @@ function Field(props: FieldProps): View {
         disabled=${disabled}
         placeholder=${schema.default}
         value=${value ?? ''}
-        aria-invalid=${problems.has(path) ? 'true' : undefined}
         onInput=${(event: Input) => onChange(numberOf(event.currentTarget.value))}
       />`,
     );
   }
   if (schema.format === 'date-time') {
-    return labelled(
+    return inputOf(
       props,
-      html`<input
+      (names) => html`<input
+        ...${names}
         type="datetime-local"
         disabled=${disabled}
         value=${typeof value === 'string' ? localTime(value) : ''}
-        aria-invalid=${problems.has(path) ? 'true' : undefined}
         onChange=${(event: Input) => onChange(rfc3339(event.currentTarget.value))}
       />`,
     );
   }
   const long = (schema.maxLength ?? 0) > 4_096;
-  return labelled(
+  return inputOf(
     props,
-    html`<${long ? 'textarea' : 'input'}
+    (names) => html`<${long ? 'textarea' : 'input'}
+      ...${names}
       disabled=${disabled}
       value=${value ?? ''}
       required=${props.required}
-      aria-invalid=${problems.has(path) ? 'true' : undefined}
       onInput=${(event: Input) => onChange(event.currentTarget.value)}
     />`,
   );
@@ -134,15 +141,15 @@ function Field(props: FieldProps): View {
 
 /** A list of texts: one per line, or separated by commas. */
 function ListField(props: FieldProps): View {
-  const { value, disabled, path, problems, onChange } = props;
+  const { value, disabled, onChange } = props;
   const lines = Array.isArray(value) ? value : [];
-  return labelled(
+  return inputOf(
     props,
-    html`<textarea
+    (names) => html`<textarea
+      ...${names}
       rows=${Math.min(10, Math.max(3, lines.length + 1))}
       disabled=${disabled}
       placeholder="One per line, or separated by commas"
-      aria-invalid=${problems.has(path) ? 'true' : undefined}
       onChange=${(event: { currentTarget: HTMLTextAreaElement }) => onChange(namesIn(event.currentTarget.value))}
     >${lines.join('\n')}</textarea>`,
   );
@@ -199,19 +206,13 @@ function EntriesField(props: FieldProps): View {
   </fieldset>`;
 }
 
-function labelled(
-  { name, path, schema, required, problems }: FieldProps,
-  input: Child,
-  inline = false,
-): View {
-  const wrong = problems.get(path);
-  return html`<label class=${inline ? 'inline' : ''}>
-    ${inline && input}
-    <span title=${path}>${labelOf(name)}${required && html`<span aria-hidden="true"> *</span>`}</span>
-    ${!inline && input}
-    ${wrong && html`<small class="wrong" role="alert">${wrong}</small>`}
-    <small>${schema.description} ${boundsOf(schema)}</small>
-  </label>`;
+function inputOf(props: FieldProps, input: (names: InputNames) => View, inline = false): View {
+  const { name, path, schema, required, problems } = props;
+  const hint = `${schema.description ?? ''} ${boundsOf(schema)}`;
+  return labelled(
+    { id: path, label: labelOf(name), hint, wrong: problems.get(path), required, inline },
+    input,
+  );
 }
 
 function boundsOf({ minimum, maximum, default: standard }: FieldSchema): string {

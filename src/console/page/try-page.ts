@@ -1,5 +1,6 @@
 import type { NodeRow, Place } from '../shapes.ts';
 import { html, useEffect, useRef, useState, type View } from './htm-preact.js';
+import { labelled } from './labelled.ts';
 import { useLive } from './live-rows.ts';
 import { failed } from './notices.ts';
 import { setQuery, useAddress } from './router.ts';
@@ -81,14 +82,20 @@ export function TryPage({ place }: { place: Place }): View {
           if (!busy && typed.trim() !== '') void send();
         }}
       >
-        <label><span>API key</span>
-          <input type="password" autocomplete="off" required value=${key} placeholder="mgk_…"
+        ${labelled(
+          {
+            id: 'try-key',
+            label: 'API key',
+            hint: html`Kept in this page's memory alone. <a href="/keys/new">Create one</a>`,
+          },
+          (
+            names,
+          ) => html`<input ...${names} type="password" autocomplete="off" required value=${key} placeholder="mgk_…"
             onInput=${(event: Input) => {
               pastedKey = event.currentTarget.value;
               setKey(pastedKey);
-            }} />
-          <small>Kept in this page's memory alone. <a href="/keys/new">Create one</a></small>
-        </label>
+            }} />`,
+        )}
         <label><span>Model</span>
           <input required list="models" value=${model} onInput=${(event: Input) => setQuery('model', event.currentTarget.value)} />
           <datalist id="models">${models.map((name) => html`<option value=${name}></option>`)}</datalist>
