@@ -17,7 +17,7 @@ for (const entry of existsSync(outDir) ? readdirSync(outDir, { withFileTypes: tr
 }
 compile(['-p', join(root, 'tsconfig.build.json'), '--outDir', outDir]);
 if (existsSync(page)) {
-  compile(['-p', page, '--noEmit', 'false', '--rootDir', page, '--outDir', join(outDir, 'console/page')]);
+  compile(['-p', page, '--noEmit', 'false', '--rootDir', join(root, 'src'), '--outDir', outDir]);
 }
 for (const entry of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })) {
   if (!['.html', '.css', '.svg'].includes(extname(entry))) continue;
