@@ -3,7 +3,7 @@ import { mapOf, patterned, resourceName, secretEntryKey } from './fields.ts';
 import { type Rule, withRules } from './rules.ts';
 
 // Headers that decide how the request is framed, where it goes and who sends it are the gateway's own. Expect is among
-// them because undici refuses to send it, Accept-Encoding because answers are passed on as they come.
+// them because nobody here waits for its answer, Accept-Encoding because answers are passed on as they come.
 const forbidden = [
   'accept-encoding',
   'authorization',

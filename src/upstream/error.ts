@@ -37,7 +37,7 @@ export class UpstreamError extends Error {
 
   /**
    * `detail` comes from a fixed vocabulary (an OpenSSL or errno code), never from the upstream. The first error
-   * is not kept as `cause`: undici's hold what the upstream wrote, Node's the address, and loggers print causes.
+   * is not kept as `cause`: Node's hold the address, and loggers print causes.
    */
   constructor(code: UpstreamErrorCode, answered: boolean, detail?: string) {
     super(detail === undefined ? messages[code] : `${messages[code]} (${detail})`);

@@ -1,26 +1,27 @@
-import type { Dispatcher } from 'undici';
 import type { UpstreamConnection } from './connection.ts';
-import { UpstreamError } from './error.ts';
-import { exchangeError, isClosedByPeer } from './exchange-error.ts';
-import { UpstreamHeaders } from './headers.ts';
+import { UpstreamError, type UpstreamErrorCode } from './error.ts';
+import type { UpstreamHeaders } from './headers.ts';
 import type { Pool } from './pool.ts';
-import { requestHeaders, requestPath } from './prepare.ts';
+import { requestHead } from './prepare.ts';
 import type { UpstreamHandler, UpstreamRequest } from './send.ts';
-import type { Slot } from './slot.ts';
+import type { Slot, SlotUser } from './slot.ts';
 
 /**
- * One request and its answer: undici's handler, the caller's abort handle and its pause control in one
- * object, because this is made for every request.
+ * One request and its answer: who uses a connection, the caller's abort handle and its pause control in one object,
+ * because this is made for every request.
  */
-export class Exchange implements Dispatcher.DispatchHandler {
+export class Exchange implements SlotUser {
   readonly #pool: Pool;
-  readonly #options: Dispatcher.DispatchOptions;
+  readonly #timeouts: UpstreamConnection['timeouts'];
   readonly #handler: UpstreamHandler;
-  /** When it has to be over, by the pool's clock. */
-  readonly deadlineMs: number;
+  readonly #head: string | undefined;
+  readonly #body: Uint8Array | undefined;
   #slot: Slot;
-  #controller: Dispatcher.DispatchController | undefined;
-  #begun = false;
+  /** When this began, and since when nothing has come, as the checks of time have seen it; 0: not yet seen. */
+  #startedMs = 0;
+  #stillSinceMs = 0;
+  #moved = false;
+  #paused = false;
   #answered = false;
   #done = false;
   #sent = false;
@@ -33,21 +34,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     request: UpstreamRequest,
     handler: UpstreamHandler,
   ) {
-    const { timeouts } = connection;
-    const path = requestPath(connection, request.path);
     this.#pool = pool;
+    this.#timeouts = connection.timeouts;
     this.#handler = handler;
-    this.#options = {
-      method: request.method,
-      path: request.query === undefined ? path : `${path}?${request.query}`,
-      headers: requestHeaders(connection, request.headers),
-      body: request.body ?? null,
-      headersTimeout: timeouts.firstByteSeconds * 1000,
-      bodyTimeout: timeouts.idleSeconds * 1000,
-    };
-    this.deadlineMs = performance.now() + timeouts.totalSeconds * 1000;
-    this.#slot = pool.acquire(this);
-    this.#slot.client.dispatch(this.#options, this);
+    this.#head = requestHead(connection, request);
+    this.#body = request.body;
+    this.#slot = pool.acquire();
+    this.#send();
   }
 
   /**
@@ -64,94 +57,87 @@ export class Exchange implements Dispatcher.DispatchHandler {
   abort(): void {
     this.#aborted = true;
     if (this.#done) return;
-    this.#finish();
-    this.#drop();
+    this.#done = true;
+    this.#pool.discard(this.#slot);
   }
 
   pause(): void {
-    if (!this.#done) this.#controller?.pause();
+    if (this.#done) return;
+    this.#paused = true;
+    this.#slot.pause();
   }
 
   resume(): void {
-    if (!this.#done) this.#controller?.resume();
+    if (this.#done) return;
+    this.#paused = false;
+    this.#slot.resume();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-  }
-
-  onResponseStarted(): void {
-    this.#begun = true;
-  }
-
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    // 103 Early Hints and its like come before the answer.
-    if (this.#done || status < 200) return;
+  onHead(status: number, headers: UpstreamHeaders): void {
+    if (this.#done) return;
     this.#answered = true;
-    this.#handler.onResponse(status, new UpstreamHeaders(headers), this);
+    this.#moved = true;
+    this.#handler.onResponse(status, headers, this);
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.#done) this.#handler.onData(chunk);
+  onBody(piece: Buffer): void {
+    if (this.#done) return;
+    this.#moved = true;
+    this.#handler.onData(piece);
   }
 
-  onResponseEnd(): void {
+  onComplete(): void {
     if (this.#done) return;
     this.#sent = this.#slot.flushed;
-    this.#finish();
+    this.#done = true;
     this.#pool.release(this.#slot);
     this.#handler.onEnd();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | null, cause: Error): void {
+  onLost(error: UpstreamError): void {
     if (this.#done) return;
-    if (!this.#begun && this.#slot.served > 0 && isClosedByPeer(cause)) {
-      this.#retry();
-      return;
-    }
-    this.fail(exchangeError(cause, this.#answered));
+    // A used connection that the node closed as it was being used again, most likely before it read the request.
+    if (error.code === 'reset' && !this.#slot.begun && this.#slot.served > 0) this.#retry();
+    else this.#fail(error.code === 'reset' ? new UpstreamError('reset', this.#answered) : error);
   }
 
-  /** Ends the exchange with an error. */
-  fail(error: UpstreamError): void {
-    if (this.#done) return;
-    this.#finish();
-    this.#drop();
-    // undici can refuse a request before the caller holds its abort handle.
+  checkTime(nowMs: number): void {
+    const { totalSeconds, firstByteSeconds, idleSeconds } = this.#timeouts;
+    if (this.#startedMs === 0) this.#startedMs = nowMs;
+    if (this.#moved || this.#paused || this.#stillSinceMs === 0) {
+      this.#moved = false;
+      // Connecting has a time of its own.
+      if (this.#slot.written) this.#stillSinceMs = nowMs;
+    }
+    const still = this.#stillSinceMs === 0 ? 0 : nowMs - this.#stillSinceMs;
+    if (nowMs - this.#startedMs >= totalSeconds * 1000) this.#late('total_timeout');
+    else if (this.#answered && still >= idleSeconds * 1000) this.#late('idle_timeout');
+    else if (!this.#answered && still >= firstByteSeconds * 1000) this.#late('first_byte_timeout');
+  }
+
+  #late(code: UpstreamErrorCode): void {
+    this.#fail(new UpstreamError(code, this.#answered));
+  }
+
+  /** A fresh connection has served nobody, so that this happens once. */
+  #retry(): void {
+    this.#retried = true;
+    this.#pool.discard(this.#slot);
+    this.#slot = this.#pool.acquireFresh();
+    this.#send();
+  }
+
+  #send(): void {
+    if (this.#head !== undefined) this.#slot.send(this, this.#head, this.#body);
+    else this.#fail(new UpstreamError('protocol', false, 'a request header or the path cannot be sent'));
+  }
+
+  #fail(error: UpstreamError): void {
+    this.#done = true;
+    this.#pool.discard(this.#slot);
+    // A request can be refused before the caller holds its abort handle.
     queueMicrotask(() => {
       if (!this.#aborted) this.#handler.onError(error);
     });
   }
-
-  totalTimeout(): void {
-    this.fail(new UpstreamError('total_timeout', this.#answered));
-  }
-
-  /**
-   * The node closed this connection as it was being used again, most likely before it read the request. A fresh
-   * one has served nobody, so that this happens once.
-   */
-  #retry(): void {
-    this.#controller = undefined;
-    this.#retried = true;
-    this.#pool.discard(this.#slot);
-    this.#slot = this.#pool.acquireFresh(this);
-    this.#slot.client.dispatch(this.#options, this);
-  }
-
-  #finish(): void {
-    this.#done = true;
-    this.#slot.exchange = undefined;
-  }
-
-  #drop(): void {
-    this.#controller?.abort(aborted);
-    this.#pool.discard(this.#slot);
-  }
 }
-
-const aborted = new Error('aborted');

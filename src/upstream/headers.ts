@@ -1,27 +1,25 @@
-/** A response's headers, names in lower case. At most 64 KiB together: the parser refuses more. */
+/** A response's headers, names in lower case. At most 64 KiB together: longer heads are refused. */
 export class UpstreamHeaders {
-  readonly #fields: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly #flat: readonly string[];
 
-  /** `fields` is what undici has parsed; values are latin1 text. */
-  constructor(fields: Readonly<Record<string, string | readonly string[] | undefined>>) {
-    this.#fields = fields;
+  /** `flat` has names in lower case and values, in turns; values are latin1 text. */
+  constructor(flat: readonly string[]) {
+    this.#flat = flat;
   }
 
   /** The value of `name` (lower case); several fields of one name are joined by `, `. */
   get(name: string): string | undefined {
-    // A plain object: without the check "constructor" would be a header of every response.
-    if (!Object.hasOwn(this.#fields, name)) return undefined;
-    const value = this.#fields[name];
-    return typeof value === 'string' ? value : value?.join(', ');
+    const flat = this.#flat;
+    let value: string | undefined;
+    for (let at = 0; at < flat.length; at += 2) {
+      if (flat[at] === name) value = value === undefined ? flat[at + 1] : `${value}, ${flat[at + 1]}`;
+    }
+    return value;
   }
 
   /** Calls `visit` with name and value of every field, each repetition by itself. */
   forEach(visit: (name: string, value: string) => void): void {
-    const fields = this.#fields;
-    for (const name in fields) {
-      const value = fields[name];
-      if (typeof value === 'string') visit(name, value);
-      else for (const single of value ?? []) visit(name, single);
-    }
+    const flat = this.#flat;
+    for (let at = 0; at < flat.length; at += 2) visit(flat[at] ?? '', flat[at + 1] ?? '');
   }
 }

@@ -1,18 +1,16 @@
 import type { Connect } from './connect.ts';
-import { Slot, type Timed } from './slot.ts';
+import { UpstreamError } from './error.ts';
+import { Slot } from './slot.ts';
 
 /** Unused connections kept to one node; more are closed when their request ends. */
 const maxIdle = 512;
-/** How late a total timeout may be noticed. */
+/** How often times are looked at; a timeout may be noticed twice as late. */
 const sweepMs = 100;
 
 /**
- * The connections to one model server: as many as there are requests in flight, the one used last reused
- * first. undici's own Pool searches all its clients for each request, and does not say whether a socket was
- * reused.
+ * The connections to one model server: as many as there are requests in flight, the one used last reused first.
  */
 export class Pool {
-  readonly #origin: string;
   readonly #connect: Connect;
   readonly #slots = new Set<Slot>();
   readonly #idle: Slot[] = [];
@@ -20,8 +18,7 @@ export class Pool {
   #sweeper: NodeJS.Timeout | undefined;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(origin: string, connect: Connect) {
-    this.#origin = origin;
+  constructor(connect: Connect) {
     this.#connect = connect;
   }
 
@@ -31,27 +28,30 @@ export class Pool {
   }
 
   /** A connection for one request; the caller gives it back by `release` or `discard`. */
-  acquire(exchange: Timed): Slot {
+  acquire(): Slot {
     for (;;) {
       const slot = this.#idle.pop();
-      if (slot === undefined) return this.acquireFresh(exchange);
-      if (slot.usable) return this.#begin(slot, exchange);
+      if (slot === undefined) return this.acquireFresh();
+      if (slot.usable) return slot;
       this.discard(slot);
     }
   }
 
   /** A connection that has served nobody yet. */
-  acquireFresh(exchange: Timed): Slot {
-    const slot = new Slot(this.#origin, this.#connect, this.#onDisconnect);
+  acquireFresh(): Slot {
+    const slot = new Slot(this.#connect, this.#onDisconnect);
     this.#slots.add(slot);
-    return this.#begin(slot, exchange);
+    this.#sweeper ??= setInterval(() => this.#sweep(), sweepMs).unref();
+    return slot;
   }
 
   /** The request was answered in full: the connection may serve another. */
   release(slot: Slot): void {
-    slot.served += 1;
-    if (this.#closing || this.#idle.length >= maxIdle) this.discard(slot);
-    else this.#idle.push(slot);
+    if (this.#closing || this.#idle.length >= maxIdle || !slot.reusable) this.discard(slot);
+    else {
+      slot.rest();
+      this.#idle.push(slot);
+    }
   }
 
   /** Ends the connection at once. */
@@ -73,34 +73,34 @@ export class Pool {
   destroy(): Promise<void> {
     this.#closing = true;
     this.#idle.length = 0;
-    for (const slot of this.#slots) this.discard(slot);
+    for (const slot of this.#slots) {
+      slot.user?.onLost(new UpstreamError('reset', false));
+      this.discard(slot);
+    }
     return this.close();
   }
 
-  #begin(slot: Slot, exchange: Timed): Slot {
-    slot.exchange = exchange;
-    this.#sweeper ??= setInterval(() => this.#sweep(), sweepMs).unref();
-    return slot;
-  }
-
-  /** Ends what took too long. A timer for each request, set and cleared again, would cost more than looking at all. */
+  /** Ends what took too long. Timers for each request, set and cleared again, would cost more than looking at all. */
   #sweep(): void {
-    const now = performance.now();
-    let busy = false;
-    for (const { exchange } of this.#slots) {
-      if (exchange === undefined) continue;
-      busy = true;
-      if (now >= exchange.deadlineMs) exchange.totalTimeout();
+    if (this.#slots.size === 0) {
+      clearInterval(this.#sweeper);
+      this.#sweeper = undefined;
+      return;
     }
-    if (busy) return;
-    clearInterval(this.#sweeper);
-    this.#sweeper = undefined;
+    const now = performance.now();
+    for (const slot of this.#slots) slot.user?.checkTime(now);
+    for (const slot of this.#idle.slice()) {
+      if (slot.idleUntilMs === 0) slot.idleUntilMs = now + slot.restMs;
+      if (now >= slot.idleUntilMs) this.#forget(slot);
+    }
   }
 
-  readonly #onDisconnect = (slot: Slot): void => {
+  readonly #onDisconnect = (slot: Slot): void => this.#forget(slot);
+
+  #forget(slot: Slot): void {
     const index = this.#idle.indexOf(slot);
     if (index === -1) return;
     this.#idle.splice(index, 1);
     this.discard(slot);
-  };
+  }
 }

@@ -35,7 +35,7 @@ export class Pools {
       }
     }
     const connect = connector(connection, this.#rules, this.#lookup);
-    const pool = new Pool(new URL(connection.baseURL).origin, connect);
+    const pool = new Pool(connect);
     this.#entries.set(id, { connection, pool });
     if (entry !== undefined) this.#drain(entry.pool);
     return pool;

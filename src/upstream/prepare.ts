@@ -1,10 +1,11 @@
 import type { UpstreamConnection } from './connection.ts';
 import { type UpstreamPath, upstreamURL } from './paths.ts';
+import type { UpstreamRequest } from './send.ts';
 
 /** What a connection means for every request sent over it. */
 interface Prepared {
-  /** The node's own headers, flat. */
-  readonly headers: readonly string[];
+  /** The host and the node's own headers as they are written; undefined where one of them cannot be. */
+  readonly headers: string | undefined;
   /** Lower-case names that a caller's header never carries. */
   readonly reserved: ReadonlySet<string>;
   readonly paths: Map<UpstreamPath, string>;
@@ -35,12 +36,13 @@ function prepare(connection: UpstreamConnection): Prepared {
   const known = cache.get(connection);
   if (known !== undefined) return known;
   const own = connection.headers.map(({ name }) => name.toLowerCase());
+  const headers = ['host', new URL(connection.baseURL).host, 'connection', 'keep-alive'];
   // Answers are passed on byte for byte, so none may come compressed.
-  const headers = ['accept-encoding', 'identity', ...credentialHeader(connection)];
+  headers.push('accept-encoding', 'identity', ...credentialHeader(connection));
   if (!own.includes('user-agent')) headers.push('user-agent', 'model-gateway');
   for (const { name, value } of connection.headers) headers.push(name, value);
   const prepared = {
-    headers,
+    headers: written(headers),
     reserved: new Set([...neverFromCaller, ...own]),
     paths: new Map<UpstreamPath, string>(),
   };
@@ -57,25 +59,33 @@ function credentialHeader({ authentication, credential }: UpstreamConnection): s
   return ['authorization', `Bearer ${text}`];
 }
 
-/** The request path of `path` on this connection; worked out once. */
-export function requestPath(connection: UpstreamConnection, path: UpstreamPath): string {
-  const { paths } = prepare(connection);
-  let text = paths.get(path);
-  if (text === undefined) {
-    text = upstreamURL(connection.baseURL, path).path;
-    paths.set(path, text);
+/**
+ * The head of a request as it is written, up to its last empty line: the caller's headers without those that are not
+ * theirs to set, then the connection's. Undefined where something in it cannot be sent.
+ */
+export function requestHead(connection: UpstreamConnection, request: UpstreamRequest): string | undefined {
+  const { headers: own, reserved, paths } = prepare(connection);
+  const { method, path, query, headers, body } = request;
+  let place = paths.get(path);
+  if (place === undefined) {
+    place = upstreamURL(connection.baseURL, path).path;
+    paths.set(path, place);
   }
-  return text;
+  const target = query === undefined ? place : `${place}?${query}`;
+  const callers = written(headers, reserved);
+  if (own === undefined || callers === undefined || !/^[\x21-\x7e]+$/.test(target)) return undefined;
+  const length = body === undefined ? '' : `content-length: ${body.length}\r\n`;
+  return `${method} ${target} HTTP/1.1\r\n${own}${callers}${length}\r\n`;
 }
 
-/** The caller's headers (flat) without those that are not theirs to set, then the connection's. */
-export function requestHeaders(connection: UpstreamConnection, caller: readonly string[]): string[] {
-  const { headers, reserved } = prepare(connection);
-  const all: string[] = [];
-  for (let i = 0; i + 1 < caller.length; i += 2) {
-    const name = caller[i] ?? '';
-    if (!reserved.has(name.toLowerCase())) all.push(name, caller[i + 1] ?? '');
+/** Flat headers as lines, without those of `reserved`; undefined where one would break its line or its name. */
+function written(flat: readonly string[], reserved?: ReadonlySet<string>): string | undefined {
+  let lines = '';
+  for (let at = 0; at < flat.length; at += 2) {
+    const [name = '', value = ''] = [flat[at], flat[at + 1]];
+    if (reserved?.has(name.toLowerCase())) continue;
+    if (!/^[\w!#$%&'*+\-.^`|~]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value)) return undefined;
+    lines += `${name}: ${value}\r\n`;
   }
-  for (const text of headers) all.push(text);
-  return all;
+  return lines;
 }

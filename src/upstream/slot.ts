@@ -1,53 +1,61 @@
 import type { Socket } from 'node:net';
-import { Client } from 'undici';
 import type { Connect } from './connect.ts';
+import { UpstreamError } from './error.ts';
+import { type ResponseListener, ResponseReader } from './response-reader.ts';
 
-/** Longest response head, and longest trailers, in bytes. */
-const maxHeaderSize = 64 * 1024;
+/** Bodies up to this are copied behind the head: one write of one buffer costs less than one of two. */
+const copiedBytes = 16 * 1024;
 /** How long an unused connection is kept, unless the node's `Keep-Alive` header says otherwise. */
 const keepAliveMs = 30_000;
+/** A node's own time is cut by this: it must not close the connection while a request is on its way. */
+const keepAliveMarginMs = 1_000;
 
-/** Who uses a connection: it is ended when its time is over. */
-export interface Timed {
-  /** Of `performance.now()`. */
-  readonly deadlineMs: number;
-  totalTimeout(): void;
+/** Who uses a connection. */
+export interface SlotUser extends ResponseListener {
+  /** The connection cannot be had, has ended, or does not speak HTTP. */
+  onLost(error: UpstreamError): void;
+  /** Ends what has taken too long; asked several times a second. `nowMs` is of `performance.now()`. */
+  checkTime(nowMs: number): void;
 }
 
-/**
- * A place for one connection, used by one request at a time: an undici Client that says whether its socket
- * has served a request before, and whose connecting can be broken off.
- */
+/** A place for one connection to a node, used by one request at a time. */
 export class Slot {
-  readonly client: Client;
-  /** Requests that the present socket has answered in full. */
+  /** Requests that the socket has answered in full. */
   served = 0;
-  /** Whose answer is under way. */
-  exchange: Timed | undefined;
-  #socket: Socket | undefined;
+  /** Whose request is under way. */
+  user: SlotUser | undefined;
+  /** Whether the request under way was written. */
+  written = false;
+  /** When an unused connection is closed, by `performance.now()`; 0 where that is not yet known. */
+  idleUntilMs = 0;
+  readonly #onDisconnect: (slot: Slot) => void;
+  readonly #reader = new ResponseReader();
+  readonly #socket: Socket | undefined;
+  #connected = false;
+  #waiting: { readonly head: string; readonly body: Uint8Array | undefined } | undefined;
 
   /** `onDisconnect` is called when a socket that stood has closed. */
-  constructor(origin: string, connect: Connect, onDisconnect: (slot: Slot) => void) {
-    this.client = new Client(origin, {
-      pipelining: 1,
-      allowH2: false,
-      useMilo: false,
-      maxHeaderSize,
-      keepAliveTimeout: keepAliveMs,
-      connect: (_options, callback) => {
-        this.#socket = connect((error, socket) => {
-          this.served = 0;
-          if (socket === undefined) callback(error ?? new Error('no socket'), null);
-          else callback(null, socket);
-        });
-      },
+  constructor(connect: Connect, onDisconnect: (slot: Slot) => void) {
+    this.#onDisconnect = onDisconnect;
+    this.#socket = connect((error, socket) => {
+      if (socket === undefined) this.user?.onLost(error ?? new UpstreamError('reset', false));
+      else this.#begin(socket);
     });
-    this.client.on('disconnect', () => onDisconnect(this));
   }
 
   /** False once the socket has begun to close: the next request would only wait for its end. */
   get usable(): boolean {
-    return this.#socket?.destroyed !== true;
+    return this.#socket?.destroyed === false;
+  }
+
+  /** Whether the connection may carry another request: the last answer says so and is complete, and all of its request was taken. */
+  get reusable(): boolean {
+    return this.#reader.reusable && this.flushed;
+  }
+
+  /** Whether a byte of the answer has come. */
+  get begun(): boolean {
+    return this.#reader.begun;
   }
 
   /** Whether the system has all that was written to the socket, so that nobody here reads its memory any more. */
@@ -55,10 +63,99 @@ export class Slot {
     return this.#socket?.destroyed === false && this.#socket.writableLength === 0;
   }
 
-  /** Ends the socket at once, in whatever state it is. */
+  /** Sends a request, at once or as soon as the connection stands. `head` is latin1 text, its last empty line included. */
+  send(user: SlotUser, head: string, body: Uint8Array | undefined): void {
+    this.user = user;
+    this.written = false;
+    this.#reader.expect(user);
+    if (this.#connected) this.#write(head, body);
+    else this.#waiting = { head, body };
+  }
+
+  /** The request was answered in full. */
+  rest(): void {
+    this.user = undefined;
+    this.served += 1;
+    this.idleUntilMs = 0;
+    // A reader that had enough of the answer may have left it paused; a close must be noticed.
+    this.resume();
+  }
+
+  /** How long this connection may now be unused, in milliseconds. */
+  get restMs(): number {
+    const { keepAliveSeconds } = this.#reader;
+    return keepAliveSeconds === undefined ? keepAliveMs : keepAliveSeconds * 1000 - keepAliveMarginMs;
+  }
+
+  pause(): void {
+    this.#socket?.pause();
+  }
+
+  resume(): void {
+    if (this.#socket?.isPaused() === true) this.#socket.resume();
+  }
+
+  /** Ends the socket at once, in whatever state it is; `done` is called when it has closed. */
   destroy(done: () => void): void {
-    // undici lets a connect in progress run on to its timeout.
-    this.#socket?.destroy();
-    this.client.destroy(null, done);
+    this.user = undefined;
+    const socket = this.#socket;
+    if (socket === undefined || socket.closed) {
+      queueMicrotask(done);
+      return;
+    }
+    socket.once('close', done);
+    socket.destroy();
+  }
+
+  #begin(socket: Socket): void {
+    this.#connected = true;
+    socket.on('data', (piece: Buffer) => this.#take(piece));
+    socket.on('end', () => {
+      if (!this.#reader.end()) this.#lost(new UpstreamError('reset', false));
+    });
+    socket.on('close', () => {
+      this.#lost(new UpstreamError('reset', false));
+      this.#onDisconnect(this);
+    });
+    if (this.#waiting === undefined) return;
+    const { head, body } = this.#waiting;
+    this.#waiting = undefined;
+    this.#write(head, body);
+  }
+
+  #write(head: string, body: Uint8Array | undefined): void {
+    const socket = this.#socket;
+    if (socket === undefined) return;
+    this.written = true;
+    if (body === undefined) socket.write(head, 'latin1');
+    else if (body.length <= copiedBytes) {
+      const bytes = Buffer.allocUnsafe(head.length + body.length);
+      bytes.write(head, 'latin1');
+      bytes.set(body, head.length);
+      socket.write(bytes);
+    } else {
+      socket.cork();
+      socket.write(head, 'latin1');
+      socket.write(body);
+      socket.uncork();
+    }
+  }
+
+  #take(piece: Buffer): void {
+    // Nobody asked: it would be taken for the answer of the next request.
+    if (this.user === undefined) {
+      this.#socket?.destroy();
+      return;
+    }
+    try {
+      this.#reader.take(piece);
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      this.#lost(error);
+    }
+  }
+
+  #lost(error: UpstreamError): void {
+    this.user?.onLost(error);
   }
 }

@@ -22,7 +22,9 @@ test.each([
   ['', undefined],
   [undefined, undefined],
 ])('%j is %s', (value, expected) => {
-  expect(retryAfterSeconds(new UpstreamHeaders({ 'retry-after': value }), now)).toBe(expected);
+  expect(retryAfterSeconds(new UpstreamHeaders(value === undefined ? [] : ['retry-after', value]), now)).toBe(
+    expected,
+  );
 });
 
 test.each([
@@ -34,6 +36,7 @@ test.each([
   ['soon', undefined, undefined],
   ['99999999999', undefined, 86_400],
 ])('retry-after-ms %j beside retry-after %j is %s', (ms, seconds, expected) => {
-  const headers = new UpstreamHeaders({ 'retry-after-ms': ms, 'retry-after': seconds });
+  const after = seconds === undefined ? [] : ['retry-after', seconds];
+  const headers = new UpstreamHeaders(['retry-after-ms', ms, ...after]);
   expect(retryAfterSeconds(headers, now)).toBe(expected);
 });

@@ -1,0 +1,291 @@
+import { UpstreamError } from './error.ts';
+import { UpstreamHeaders } from './headers.ts';
+
+/** Receives one response as it is read. */
+export interface ResponseListener {
+  /** The head of the answer; heads of status 1xx are passed over. */
+  onHead(status: number, headers: UpstreamHeaders): void;
+  /** A piece of the body, freed from its framing. */
+  onBody(piece: Buffer): void;
+  /** The answer is complete. */
+  onComplete(): void;
+}
+
+/** Longest response head, and longest trailers, in bytes. */
+const longestHead = 64 * 1024;
+/** Digits of a length: more could not be counted exactly. */
+const mostDigits = 15;
+const mostHexDigits = 12;
+
+const headEnd = Buffer.from('\r\n\r\n');
+const statusLine = /^HTTP\/1\.([01]) (\d{3})(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/;
+// White space before a colon, folded lines and control characters are what others may read as another header.
+const field = /([!#$%&'*+\-.^_`|~\dA-Za-z]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)\r\n/y;
+
+type Stage =
+  | 'head'
+  | 'length'
+  | 'untilEnd'
+  | 'size'
+  | 'extension'
+  | 'sizeEnd'
+  | 'chunk'
+  | 'chunkReturn'
+  | 'chunkEnd'
+  | 'trailer'
+  | 'trailerField'
+  | 'trailerEnd'
+  | 'lastEnd'
+  | 'complete';
+
+/**
+ * Reads the HTTP/1.1 responses of one connection, one after the other (RFC 9112). Strict: what could be framed in two
+ * ways is an error. Bodies are passed on as parts of the pieces that were read, without a copy.
+ */
+export class ResponseReader {
+  /** Whether a byte of the present response has come. */
+  begun = false;
+  /** Whether the connection may carry another exchange after this response. */
+  reusable = false;
+  /** Seconds for which the server says it keeps the connection; undefined where it does not say. */
+  keepAliveSeconds: number | undefined;
+  #listener: ResponseListener | undefined;
+  #stage: Stage = 'complete';
+  /** The beginning of a head that did not come as one piece. */
+  #head = '';
+  /** What is left of a body or chunk, or the size of a chunk so far. */
+  #left = 0;
+  /** Digits of a chunk's size, or bytes of extensions and trailers. */
+  #count = 0;
+
+  /** The next response is for this listener. */
+  expect(listener: ResponseListener): void {
+    this.#listener = listener;
+    this.#stage = 'head';
+    this.begun = false;
+    this.reusable = false;
+    this.keepAliveSeconds = undefined;
+    this.#head = '';
+  }
+
+  /** Reads a piece. Throws an UpstreamError of code `protocol`, `too_large` or `reset`; nothing can be read after it. */
+  take(piece: Buffer): void {
+    this.begun = true;
+    let at = 0;
+    while (at < piece.length) {
+      switch (this.#stage) {
+        case 'head':
+          at = this.#takeHead(piece, at);
+          break;
+        case 'length':
+        case 'chunk':
+          at = this.#takeBody(piece, at);
+          break;
+        case 'untilEnd':
+          this.#listener?.onBody(at === 0 ? piece : piece.subarray(at));
+          return;
+        case 'complete':
+          // An answer that nobody asked for: it must not become that of the next request.
+          this.reusable = false;
+          return;
+        default:
+          at = this.#takeFraming(piece, at);
+      }
+      if (this.#isComplete()) {
+        if (at < piece.length) this.reusable = false;
+        // The listener may ask for the next response at once: nothing may be done after it.
+        this.#listener?.onComplete();
+        return;
+      }
+    }
+  }
+
+  /** The connection has ended. Answers whether that was the end of the response. */
+  end(): boolean {
+    if (this.#stage !== 'untilEnd') return false;
+    this.#stage = 'complete';
+    this.#listener?.onComplete();
+    return true;
+  }
+
+  #isComplete(): boolean {
+    return this.#stage === 'complete';
+  }
+
+  #takeHead(piece: Buffer, from: number): number {
+    if (this.#head === '') {
+      const end = piece.indexOf(headEnd, from);
+      if (end !== -1) {
+        this.#readHead(piece.toString('latin1', from, end + 2));
+        return end + 4;
+      }
+    }
+    const before = this.#head.length;
+    // Three bytes of the end may have come before.
+    const searchFrom = Math.max(0, before - 3);
+    this.#head += piece.toString('latin1', from, from + longestHead);
+    const end = this.#head.indexOf('\r\n\r\n', searchFrom);
+    if (end === -1) {
+      if (this.#head.length > longestHead) throw tooLarge(false);
+      if (!'HTTP/1.'.startsWith(this.#head.slice(0, 7))) throw broken(false);
+      return piece.length;
+    }
+    const head = this.#head.slice(0, end + 2);
+    this.#head = '';
+    this.#readHead(head);
+    return from + end + 4 - before;
+  }
+
+  /** `head` ends with the line end of its last field. */
+  #readHead(head: string): void {
+    if (head.length > longestHead) throw tooLarge(false);
+    const line = statusLine.exec(head);
+    if (line === null) throw broken(false);
+    const [{ length }, minor] = line;
+    const status = Number(line[2]);
+    const flat: string[] = [];
+    for (field.lastIndex = length; field.lastIndex < head.length; ) {
+      const match = field.exec(head);
+      if (match === null) throw broken(false);
+      flat.push((match[1] ?? '').toLowerCase(), (match[2] ?? '').trimEnd());
+    }
+    if (status < 200) {
+      // Nobody asked for another protocol.
+      if (status === 101) throw new UpstreamError('reset', false);
+      return;
+    }
+    const headers = new UpstreamHeaders(flat);
+    this.#frame(status, headers, minor === '1');
+    this.#listener?.onHead(status, headers);
+  }
+
+  /** How the body ends, and whether the connection lasts (RFC 9112 §6.3, §9.3). */
+  #frame(status: number, headers: UpstreamHeaders, lasting: boolean): void {
+    const connection = headers.get('connection');
+    this.reusable =
+      connection === undefined
+        ? lasting
+        : (lasting || /(?:^|[\s,])keep-alive(?:$|[\s,])/i.test(connection)) &&
+          !/(?:^|[\s,])close(?:$|[\s,])/i.test(connection);
+    const keepAlive = headers.get('keep-alive');
+    if (keepAlive !== undefined) {
+      const seconds = /(?:^|[\s,])timeout=(\d{1,9})/i.exec(keepAlive)?.[1];
+      if (seconds !== undefined) this.keepAliveSeconds = Number(seconds);
+    }
+    const coding = headers.get('transfer-encoding');
+    const announced = headers.get('content-length');
+    if (announced !== undefined && (coding !== undefined || !isLength(announced))) throw broken(false);
+    if (status === 204 || status === 304) this.#stage = 'complete';
+    else if (coding !== undefined && /(?:^|[\s,])chunked\s*$/i.test(coding)) this.#beginSize();
+    else if (announced !== undefined) {
+      this.#left = Number(announced);
+      this.#stage = this.#left === 0 ? 'complete' : 'length';
+    } else {
+      this.reusable = false;
+      this.#stage = 'untilEnd';
+    }
+  }
+
+  #takeBody(piece: Buffer, from: number): number {
+    const stop = Math.min(piece.length, from + this.#left);
+    this.#left -= stop - from;
+    if (this.#left === 0) this.#stage = this.#stage === 'chunk' ? 'chunkReturn' : 'complete';
+    this.#listener?.onBody(stop - from === piece.length ? piece : piece.subarray(from, stop));
+    return stop;
+  }
+
+  #beginSize(): void {
+    this.#stage = 'size';
+    this.#left = 0;
+    this.#count = 0;
+  }
+
+  /** Reads what stands around chunks, byte by byte: it may be cut anywhere. */
+  #takeFraming(piece: Buffer, from: number): number {
+    for (let at = from; at < piece.length; at++) {
+      const c = piece[at] ?? 0;
+      switch (this.#stage) {
+        case 'size': {
+          const digit = hexDigit(c);
+          if (digit >= 0) {
+            this.#left = this.#left * 16 + digit;
+            this.#count += 1;
+            if (this.#count > mostHexDigits) throw broken(true);
+            continue;
+          }
+          if (this.#count === 0) throw broken(true);
+          if (c === carriageReturn) this.#stage = 'sizeEnd';
+          else if (c === semicolon || c === space || c === tab) this.#stage = 'extension';
+          else throw broken(true);
+          continue;
+        }
+        case 'extension':
+          this.#lengthen();
+          if (c === carriageReturn) this.#stage = 'sizeEnd';
+          else if (c === lineFeed) throw broken(true);
+          continue;
+        case 'sizeEnd':
+          if (c !== lineFeed) throw broken(true);
+          this.#count = 0;
+          this.#stage = this.#left === 0 ? 'trailer' : 'chunk';
+          if (this.#stage === 'chunk') return at + 1;
+          continue;
+        case 'chunkReturn':
+          if (c !== carriageReturn) throw broken(true);
+          this.#stage = 'chunkEnd';
+          continue;
+        case 'chunkEnd':
+          if (c !== lineFeed) throw broken(true);
+          this.#beginSize();
+          continue;
+        case 'trailer':
+          this.#stage = c === carriageReturn ? 'lastEnd' : 'trailerField';
+          if (c === lineFeed) throw broken(true);
+          continue;
+        case 'trailerField':
+          this.#lengthen();
+          if (c === carriageReturn) this.#stage = 'trailerEnd';
+          else if (c === lineFeed) throw broken(true);
+          continue;
+        case 'trailerEnd':
+          if (c !== lineFeed) throw broken(true);
+          this.#stage = 'trailer';
+          continue;
+        default:
+          if (c !== lineFeed) throw broken(true);
+          this.#stage = 'complete';
+          return at + 1;
+      }
+    }
+    return piece.length;
+  }
+
+  #lengthen(): void {
+    this.#count += 1;
+    if (this.#count > longestHead) throw tooLarge(true);
+  }
+}
+
+const tab = 0x09;
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const space = 0x20;
+const semicolon = 0x3b;
+
+function hexDigit(c: number): number {
+  if (c >= 0x30 && c <= 0x39) return c - 0x30;
+  const lower = c | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
+
+function isLength(text: string): boolean {
+  return text.length <= mostDigits && /^\d+$/.test(text);
+}
+
+function broken(answered: boolean): UpstreamError {
+  return new UpstreamError('protocol', answered);
+}
+
+function tooLarge(answered: boolean): UpstreamError {
+  return new UpstreamError('too_large', answered);
+}
