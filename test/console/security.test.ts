@@ -1,0 +1,178 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { request } from 'undici';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { keyWithHash, manifest } from '../support/standalone.ts';
+import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
+import { openConsole, startBrowser } from './browser.ts';
+import { type StandaloneWithConsole, startWithConsole } from './standalone-console.ts';
+
+const script = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
+const nodeKey = 'sk-planted-credential-of-the-node';
+const caller = keyWithHash();
+
+let browser: Browser;
+let upstream: ScriptedUpstream;
+let standalone: StandaloneWithConsole;
+
+beforeAll(async () => {
+  [browser, upstream] = await Promise.all([startBrowser(), startUpstream({ models: ['plain', script] })]);
+  standalone = await startWithConsole({
+    manifests: {
+      'nodes.yaml': manifest('UpstreamNode', 'evil', {
+        baseURL: upstream.url,
+        displayName: script,
+        apiKeySecretRef: { name: 'evil' },
+      }),
+      'broken.yaml': manifest('UpstreamNode', 'broken', {
+        baseURL: 'http://127.0.0.1:1/<b>',
+        displayName: 'broken',
+      }),
+      'secret.yaml': `apiVersion: v1\nkind: Secret\nmetadata: {name: evil}\nstringData: {apiKey: ${nodeKey}}\n`,
+      'key.yaml': manifest('APIKey', 'app', { hash: caller.hash, hint: '<b>hint</b>', displayName: script }),
+    },
+  });
+});
+
+afterAll(async () => {
+  await standalone[Symbol.asyncDispose]();
+  await Promise.all([browser.close(), upstream.stop()]);
+});
+
+/** Signs in without a browser; the cookie as a request header. */
+async function signIn(): Promise<{ origin: string; host: string; cookie: string; token: string }> {
+  const address = await standalone.newAddress();
+  const { origin, host, searchParams } = new URL(address);
+  const { headers, body } = await request(address);
+  await body.dump();
+  const [cookie = ''] = String(headers['set-cookie']).split(';');
+  return { origin, host, cookie, token: searchParams.get('token') ?? '' };
+}
+
+test('an address opens the console once, by a cookie that scripts and other sites cannot have', async () => {
+  const address = await standalone.newAddress();
+  const first = await request(address);
+  expect(first.statusCode).toBe(200);
+  const cookie = String(first.headers['set-cookie']);
+  expect(cookie).toMatch(/^model-gateway-console-\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
+  expect((await first.body.text()).includes('token')).toBe(false);
+  const second = await request(address);
+  expect(second.statusCode).toBe(401);
+  expect(await second.body.text()).toContain('good for one browser');
+  const wrong = await request(`${new URL(address).origin}/?token=${'A'.repeat(43)}`);
+  expect(wrong.statusCode).toBe(401);
+  await wrong.body.dump();
+});
+
+test('nothing is told without the cookie, nor under another name, nor to another site', async () => {
+  const { origin, host, cookie } = await signIn();
+  const ask = async (
+    path: string,
+    headers: Record<string, string>,
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE' = 'GET',
+  ): Promise<number> => {
+    const body = method === 'GET' ? undefined : '{"wishes":{}}';
+    const type: Record<string, string> = method === 'GET' ? {} : { 'content-type': 'application/json' };
+    const answer = await request(`${origin}${path}`, {
+      method,
+      headers: { ...type, ...headers },
+      body: body ?? null,
+    });
+    await answer.body.dump();
+    return answer.statusCode;
+  };
+  const node = '/api/resources/UpstreamNode/default/evil';
+  expect(await ask(node, { cookie })).toBe(200);
+  expect(await ask(node, {})).toBe(401);
+  expect(await ask('/nodes', {})).toBe(401);
+  expect(await ask(node, { cookie: cookie.slice(0, -1) })).toBe(401);
+  expect(await ask(node, { cookie, host: 'evil.example.com' })).toBe(403);
+  expect(await ask(node, { cookie, host: `evil.example.com:${new URL(origin).port}` })).toBe(403);
+  expect(await ask(node, { cookie, origin: 'https://evil.example.com' })).toBe(403);
+  for (const method of ['POST', 'PUT', 'DELETE'] as const) {
+    expect(await ask(node, { cookie }, method), `${method} without an origin`).toBe(403);
+    expect(await ask(node, { cookie, origin: 'http://evil.example.com' }, method)).toBe(403);
+    expect(
+      await ask(node, { cookie, origin: `http://${host}`, 'sec-fetch-site': 'cross-site' }, method),
+    ).toBe(403);
+  }
+  expect(await ask(node, { cookie, origin: `http://${host}` }, 'POST')).toBe(200);
+});
+
+test('every answer forbids inline scripts, framing and guessing of types', async () => {
+  const { origin, cookie } = await signIn();
+  for (const path of ['/nodes', '/page/style.css', '/api/place', '/api/nothing', '/page/nothing']) {
+    const { headers, body } = await request(`${origin}${path}`, { headers: { cookie } });
+    await body.dump();
+    expect(headers['content-security-policy'], path).toContain("default-src 'none'; script-src 'self'");
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    expect(headers['content-security-policy']).not.toContain('unsafe');
+    expect(headers['x-content-type-options']).toBe('nosniff');
+    expect(headers['referrer-policy']).toBe('no-referrer');
+  }
+});
+
+test('text from manifests, upstreams and models is text on every page, and no credential is there', async () => {
+  await using person = await openConsole(browser, await standalone.newAddress());
+  const { page } = person;
+  const bodies: string[] = [];
+  page.on('response', (response) => {
+    if (!response.url().endsWith('/api/live'))
+      void response.text().then(
+        (text) => bodies.push(text),
+        () => {},
+      );
+  });
+  const pages = [
+    '/nodes',
+    '/nodes/default/evil',
+    '/nodes/default/evil/models',
+    '/nodes/default/broken',
+    '/keys',
+    '/keys/default/app',
+  ];
+  for (const path of [...pages, `/routing?model=${encodeURIComponent(script)}`]) {
+    await person.visit(path);
+    await page.locator('h1').waitFor();
+    await page.waitForTimeout(150);
+    expect(await page.evaluate('window.hacked'), path).toBeUndefined();
+    expect(await page.locator('#app script, #app img, #app b').count(), path).toBe(0);
+    bodies.push(await page.content());
+  }
+  upstream.respondWith('/chat/completions', undefined);
+  await person.visit('/try?model=plain');
+  await page.getByRole('textbox', { name: 'API key' }).fill(caller.text);
+  await page.getByRole('textbox', { name: 'Message' }).fill(script);
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.locator('.turn.assistant').waitFor();
+  await page.getByText('Raw answer').click();
+  expect(await page.evaluate('window.hacked')).toBeUndefined();
+  expect(bodies.join('\n')).not.toContain(nodeKey);
+  const kept = JSON.stringify(
+    await page.evaluate(
+      '({ ...localStorage, ...sessionStorage, cookie: document.cookie, url: location.href })',
+    ),
+  );
+  expect(kept).not.toContain(caller.text);
+  expect(kept).not.toContain('console');
+  expect(standalone.output()).not.toContain(caller.text);
+  expect(standalone.output()).not.toContain('token=');
+  const files = await readdir(standalone.folders.data, { recursive: true, withFileTypes: true });
+  for (const file of files.filter((each) => each.isFile())) {
+    const text = await readFile(join(file.parentPath, file.name), 'utf8');
+    expect(text.includes(caller.text), file.name).toBe(false);
+  }
+});
+
+test('--no-console serves none, and an admin address that others reach serves none either', async () => {
+  await using without = await startWithConsole({ flags: ['--no-console'] });
+  await using open = await startWithConsole({ flags: ['--admin-listen', '0.0.0.0:0'] });
+  await open.until('it says why', () =>
+    open.log().some(({ msg }) => msg.startsWith('Not serving the console')),
+  );
+  for (const each of [without, open]) {
+    expect(await readdir(each.folders.data)).not.toContain('console-address');
+    expect(each.log().some(({ msg }) => msg === 'Serving the console')).toBe(false);
+  }
+});
