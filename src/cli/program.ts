@@ -54,6 +54,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: 'the same as key, for master keys',
     load: async () => (await import('./key/key.ts')).addMasterKey,
   },
+  route: {
+    summary: 'explain where requests for a model go, and why',
+    load: async () => (await import('./route/explain.ts')).addRoute,
+  },
   version: {
     summary: 'the version of this program and of what runs in the cluster',
     load: async () => (await import('./version.ts')).addVersion,

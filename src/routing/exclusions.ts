@@ -1,8 +1,16 @@
 import type { UpstreamNode } from '../resources/upstream-node.ts';
 import { servedNames } from '../store/node-models.ts';
-import type { Candidate, KeyEntry, View } from '../store/store.ts';
+import type { Candidate, KeyEntry, NodeEntry, ServedModel } from '../store/store.ts';
 import { disagreement } from '../store/tenancy.ts';
 import { type Hindrance, hindrancesOf } from './filter.ts';
+
+/** The nodes as an explanation needs them. */
+export interface RouteView {
+  /** Those that know a name, enabled or not. */
+  served(name: string): ServedModel | undefined;
+  /** Every node. */
+  nodes(): Iterable<NodeEntry>;
+}
 
 /** Why a node gets no such request, as a clause that follows its name, and what to do about it. */
 export interface Exclusion {
@@ -31,18 +39,17 @@ export function exclusionsOf(candidate: Candidate, asker: Asker): Exclusion[] {
  * complete or not read yet, a name that differs in little. `others` counts the rest. `known` are ids to pass over.
  */
 export function unknownTo(
-  view: View,
+  view: RouteView,
   asker: Asker,
   known: ReadonlySet<string>,
 ): { readonly nodes: readonly { node: UpstreamNode; excluded: Exclusion[] }[]; readonly others: number } {
   const nodes: { node: UpstreamNode; excluded: Exclusion[] }[] = [];
   let others = 0;
-  for (const node of view.list('UpstreamNode')) {
-    const { namespace, name } = node.metadata;
-    if (known.has(`${namespace}/${name}`)) continue;
+  for (const entry of view.nodes()) {
+    if (known.has(entry.id)) continue;
+    const node = entry.resource;
     const why = whyExpected(node, asker.model);
-    const entry = why === undefined ? undefined : view.node(namespace, name);
-    if (why === undefined || entry === undefined) {
+    if (why === undefined) {
       others += 1;
       continue;
     }

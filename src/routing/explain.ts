@@ -1,8 +1,8 @@
 import { needsNative } from '../convert/needs-native.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
-import type { Candidate, KeyEntry, View } from '../store/store.ts';
+import type { Candidate, KeyEntry } from '../store/store.ts';
 import { isDemoted } from './demoted.ts';
-import { type Exclusion, exclusionsOf, unknownTo } from './exclusions.ts';
+import { type Exclusion, exclusionsOf, type RouteView, unknownTo } from './exclusions.ts';
 import { type ExplainedConversion, explainConversion, isConverted } from './explained-conversion.ts';
 import { type RouteRefusal, usableCandidates } from './filter.ts';
 import { ranksOf } from './ranks.ts';
@@ -17,7 +17,7 @@ export interface GatewayCircuits {
 
 /** What is asked: where a request for this model goes, sent with this key in this format. */
 export interface RouteQuestion {
-  readonly view: View;
+  readonly view: RouteView;
   readonly model: string;
   readonly key: KeyEntry;
   readonly format: CallerFormat;
@@ -167,7 +167,7 @@ function factsOf({ metadata, spec, status }: UpstreamNode) {
     node: `${metadata.namespace}/${metadata.name}`,
     priority: spec.priority,
     weight: spec.weight,
-    phase: status?.phase ?? 'idle',
+    phase: status?.phase ?? 'unknown',
   };
 }
 

@@ -4,6 +4,7 @@ import { Option } from 'commander';
 import { productVersion } from '../../observe/version.ts';
 import { FolderReader } from '../../store/read-folder.ts';
 import { CommandError } from '../command-error.ts';
+import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
@@ -44,6 +45,7 @@ export const addCheck: AddCommand = (program, context) => {
       const failing = flags.strict === true ? ['error', 'warning'] : ['error'];
       if (all.some(({ level }) => failing.includes(level))) throw new CommandError(exitCodes.failed, '');
     });
+  completes(command, 'file');
   explained(command, {
     notes: [
       'Nothing is contacted. Objects of other kinds are passed over, Helm templates too;',

@@ -1,3 +1,4 @@
+import { completes } from '../completion/completes.ts';
 import { confirm } from '../confirm.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
@@ -49,6 +50,7 @@ export function addKeyRevoke(...[group, context, words]: [...Parameters<AddComma
       });
     });
   withPlace(command);
+  completes(command, words.group);
   explained(command, {
     examples: [`${words.group} revoke ci --yes`, `${words.group} revoke app --disable`],
   });

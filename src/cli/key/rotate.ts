@@ -1,4 +1,5 @@
 import { CommandError } from '../command-error.ts';
+import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import type { Declarations } from '../edit/declarations.ts';
 import type { Edit } from '../edit/edit.ts';
@@ -39,6 +40,7 @@ export function addKeyRotate(...[group, context, words]: [...Parameters<AddComma
       await forEachName(context, names, (name) => rotateOne(context, place, words, name, flags));
     });
   withPlace(withWriting(command));
+  completes(command, words.group);
   explained(command, {
     notes: ['Without --overlap it stays what the resource says: an hour by default.'],
     examples: [`${words.group} rotate app --overlap 24h`, `${words.group} rotate app --no-wait`],

@@ -1,3 +1,4 @@
+import { completes } from '../completion/completes.ts';
 import { explained } from '../help.ts';
 import { hasColour, type OutputFlags, printData, resourceName, withOutput } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
@@ -29,5 +30,6 @@ export function addKeyShow(...[group, context, words]: [...Parameters<AddCommand
       }
     });
   withPlace(withOutput(command, ['table', 'json', 'yaml', 'name']));
+  completes(command, words.group);
   explained(command, { examples: [`${words.group} show ci`, `${words.group} show ci -o yaml`] });
 }

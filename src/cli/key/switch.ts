@@ -1,3 +1,4 @@
+import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import type { Declarations } from '../edit/declarations.ts';
 import { forEachName } from '../for-each-name.ts';
@@ -27,6 +28,7 @@ export function addKeySwitches(...[group, context, words]: [...Parameters<AddCom
         await forEachName(context, names, (name) => switchOne(context, place, words, name, enabled, flags));
       });
     withPlace(withWriting(command));
+    completes(command, words.group);
     explained(command, {
       examples: [`${words.group} ${verb} ci`, `${words.group} ${verb} ci app --dry-run`],
     });

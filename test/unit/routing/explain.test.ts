@@ -22,6 +22,16 @@ function viewOf(nodes: readonly UpstreamNode[]): Content {
   return content;
 }
 
+function routeView(content: Content): RouteQuestion['view'] {
+  return {
+    served: (name) => content.served(name),
+    nodes: () =>
+      [...content.list('UpstreamNode')].flatMap(
+        ({ metadata }) => content.node(metadata.namespace, metadata.name) ?? [],
+      ),
+  };
+}
+
 function entryOf(spec: object = {}, namespace = 'home'): KeyEntry {
   const resource: ApiKey = makeKey({ secretName: 's', ...spec }, { namespace });
   const { models } = resource.spec;
@@ -30,7 +40,7 @@ function entryOf(spec: object = {}, namespace = 'home'): KeyEntry {
 
 function explain(nodes: readonly UpstreamNode[], question: Partial<RouteQuestion> = {}) {
   return explainRoute({
-    view: viewOf(nodes),
+    view: routeView(viewOf(nodes)),
     model: 'm',
     key: entryOf(),
     format: 'chat',
@@ -309,7 +319,7 @@ test('what is explained is what the router does: the same nodes, in the same tie
         nodes: explained,
         refusal,
         nativeFirst,
-      } = explain([], { view, key, format, body, circuits: known });
+      } = explain([], { view: routeView(view), key, format, body, circuits: known });
       const wish = nativeFirst === true ? 'preferred' : 'any';
       const pick = (tried: ReadonlySet<string>): string | undefined => {
         const answer = router.next('m', key, format, tried, wish);

@@ -1,0 +1,34 @@
+import { type ApiKey, apiKeySchema } from '../../resources/api-key.ts';
+import { apiVersion } from '../../resources/parse.ts';
+import { timeOf } from '../../resources/time.ts';
+import type { KeyEntry } from '../../store/store.ts';
+import { readyCondition } from '../key/columns.ts';
+
+/** A key as routing looks at it. */
+export function keyEntryOf(resource: ApiKey): KeyEntry {
+  const { models, expirationTime } = resource.spec;
+  return {
+    resource,
+    expiresAtMs: timeOf(expirationTime) ?? Number.POSITIVE_INFINITY,
+    models: models === undefined ? undefined : new Set(models),
+  };
+}
+
+/** A key of a namespace that has no wishes of its own, for the question where any key's requests go. */
+export function anyKeyOf(namespace: string): KeyEntry {
+  const spec = { hash: `sha256:${'0'.repeat(64)}` };
+  return keyEntryOf(
+    apiKeySchema.parse({ apiVersion, kind: 'APIKey', metadata: { namespace, name: 'any' }, spec }),
+  );
+}
+
+/** Why callers with this key are refused whatever they ask for; undefined where they are not. */
+export function refusedKey({ metadata, spec, status }: ApiKey, now: Date): string | undefined {
+  if (metadata.deletionTimestamp !== undefined) return 'it is being deleted';
+  if (!spec.enabled) return 'it is disabled';
+  if ((timeOf(spec.expirationTime) ?? Number.POSITIVE_INFINITY) <= now.getTime()) return 'it has expired';
+  const ready = readyCondition({ metadata, spec, status } as ApiKey);
+  if (ready?.status === 'False') return ready.message;
+  const isKnown = spec.hash !== undefined || (status?.hashes ?? []).length > 0;
+  return isKnown || status === undefined ? undefined : 'no key was issued for it yet';
+}

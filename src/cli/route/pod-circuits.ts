@@ -1,0 +1,142 @@
+import { ApiError } from '../../kube/api-error.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { resourcePath } from '../../kube/paths.ts';
+import { type CircuitReadings, readCircuits } from './readings.ts';
+
+/** What is read of gateways that run in a cluster. */
+export interface GatewayReadings extends CircuitReadings {
+  /** The namespace whose nodes every namespace may use, as far as the gateways' pods tell. */
+  readonly homeNamespace: string | undefined;
+}
+
+interface Pod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+  readonly home: string;
+}
+
+const labelSelector = 'app.kubernetes.io/part-of=model-gateway,app.kubernetes.io/component=gateway';
+const mostPods = 50;
+const longestMs = 5_000;
+const mostBytes = 64 * 1024 * 1024;
+
+/**
+ * Reads the circuits of every gateway pod from its `/metrics`, by the API server's pod proxy and with the user's own
+ * rights. What may not be read is told, with the right that is missing. Looks in all namespaces, or where that is not
+ * allowed in `namespace` alone.
+ */
+export async function podCircuits(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<GatewayReadings> {
+  const pods = await gatewayPods(client, namespace, signal);
+  if (!Array.isArray(pods)) return { circuits: undefined, missing: [pods.missing], homeNamespace: undefined };
+  const homes = new Set(pods.map(({ home }) => home));
+  const homeNamespace = homes.size === 1 ? [...homes][0] : undefined;
+  if (pods.length === 0) {
+    return {
+      circuits: undefined,
+      missing: [`No pods of a gateway were found (labels ${labelSelector}).`],
+      homeNamespace,
+    };
+  }
+  const read = await Promise.all(
+    pods.slice(0, mostPods).map((pod) =>
+      metricsOf(client, pod, signal).then(
+        (text) => readCircuits(pod.name, text),
+        (error: unknown) => {
+          signal.throwIfAborted();
+          return { missing: whyNot(pod, error) };
+        },
+      ),
+    ),
+  );
+  const circuits = read.flatMap((each) => ('missing' in each ? [] : [each]));
+  const missing = read.flatMap((each) => ('missing' in each ? [each.missing] : []));
+  if (pods.length > mostPods) missing.push(`Only ${mostPods} of ${pods.length} gateways were asked.`);
+  return {
+    circuits: circuits.length === 0 ? undefined : circuits,
+    missing: [...new Set(missing)],
+    homeNamespace,
+  };
+}
+
+async function gatewayPods(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Pod[] | { readonly missing: string }> {
+  const list = (of: string | undefined): Promise<unknown> =>
+    client.request({
+      method: 'GET',
+      path: resourcePath({ group: '', version: 'v1', plural: 'pods', namespace: of }),
+      query: { labelSelector, fieldSelector: 'status.phase=Running', limit: 500 },
+      signal,
+    });
+  try {
+    const found = await list(undefined).catch((error: unknown) => {
+      if (isForbidden(error)) return list(namespace);
+      throw error;
+    });
+    const { items } = found as { readonly items?: readonly unknown[] | null };
+    return (items ?? []).flatMap((item) => podOf(item) ?? []);
+  } catch (error) {
+    signal.throwIfAborted();
+    const why = isForbidden(error)
+      ? `this user may not list pods, neither in all namespaces nor in ${namespace}`
+      : reasonOf(error);
+    return { missing: `The gateways were not found: ${why}.` };
+  }
+}
+
+interface PodObject {
+  readonly metadata?: { readonly namespace?: string; readonly name?: string };
+  readonly spec?: {
+    readonly containers?: readonly {
+      readonly args?: readonly string[];
+      readonly ports?: readonly { readonly name?: string; readonly containerPort?: number }[];
+    }[];
+  };
+}
+
+function podOf(item: unknown): Pod | undefined {
+  const { metadata, spec } = item as PodObject;
+  const { namespace, name } = metadata ?? {};
+  if (namespace === undefined || name === undefined) return undefined;
+  const [container] = spec?.containers ?? [];
+  const port = container?.ports?.find((each) => each.name === 'admin')?.containerPort ?? 9090;
+  const flag = container?.args?.find((arg) => arg.startsWith('--home-namespace='));
+  return { namespace, name, port, home: flag?.slice('--home-namespace='.length) ?? namespace };
+}
+
+async function metricsOf(client: KubeClient, pod: Pod, signal: AbortSignal): Promise<string> {
+  const { namespace, name } = pod;
+  const path = `${resourcePath({ group: '', version: 'v1', plural: 'pods', namespace, name })}:${pod.port}/proxy/metrics`;
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(longestMs)]);
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of await client.stream({ path, accept: 'text/plain', signal: limited })) {
+    bytes += piece.length;
+    if (bytes > mostBytes) throw new Error(`its metrics are larger than ${mostBytes} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+function whyNot({ namespace, name }: Pod, error: unknown): string {
+  if (isForbidden(error)) {
+    return `The circuits in ${namespace} are unknown: this user lacks the right to get pods/proxy there.`;
+  }
+  return `The circuits of ${namespace}/${name} are unknown: ${reasonOf(error)}.`;
+}
+
+function isForbidden(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 403;
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return `no answer in ${longestMs / 1_000} s`;
+  return error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
+}

@@ -1,0 +1,87 @@
+import type { ExplainedNode, Explanation } from '../../routing/explain.ts';
+import { ago } from '../ago.ts';
+import type { Column } from '../output.ts';
+
+/** The columns of `route explain`. */
+export const explainColumns: readonly Column<ExplainedNode>[] = [
+  { title: 'TURN', cell: ({ tier }) => (tier === undefined ? '-' : String(tier)) },
+  { title: 'NODE', cell: ({ node }) => node },
+  { title: 'SHARE', cell: ({ share }) => (share === undefined ? '-' : percent(share)) },
+  { title: 'PRIORITY', cell: ({ priority }) => String(priority) },
+  { title: 'WEIGHT', cell: ({ weight }) => String(weight) },
+  {
+    title: 'STATUS',
+    cell: ({ phase }) => phase,
+    tint: ({ phase }) =>
+      phase === 'ready' ? 'good' : phase === 'error' || phase === 'offline' ? 'bad' : 'warn',
+  },
+  { title: 'FORMAT', cell: formatText },
+  {
+    title: 'WHY',
+    cell: whyText,
+    tint: ({ excluded, demoted }) =>
+      excluded.length > 0 ? 'faint' : demoted.length > 0 ? 'warn' : undefined,
+  },
+];
+
+function percent(share: number): string {
+  const hundredths = share * 100;
+  return `${hundredths >= 10 || Number.isInteger(hundredths) ? Math.round(hundredths) : hundredths.toFixed(1)} %`;
+}
+
+function formatText({ model, native, conversion }: ExplainedNode): string {
+  if (model === undefined) return '-';
+  return native ? 'native' : (conversion?.name ?? '-');
+}
+
+function whyText(node: ExplainedNode): string {
+  const texts = [
+    ...node.excluded.map(({ message, remedy }) => `${message} (${remedy})`),
+    ...node.demoted.map((why) => {
+      if (why.reason === 'circuit') return `last resort: its circuit is open in ${why.gateways.join(', ')}`;
+      return `last resort: phase ${why.phase}, confirmed ${age(why.ageMs)} ago`;
+    }),
+    ...(node.openIn.length === 0
+      ? []
+      : [`last resort in ${node.openIn.join(', ')}, where its circuit is open`]),
+    ...((node.conversion?.dropped ?? []).length === 0
+      ? []
+      : [`drops ${node.conversion?.dropped?.join(', ')}`]),
+    ...node.notes,
+  ];
+  return texts.join('; ');
+}
+
+function age(ms: number): string {
+  return ago(new Date(0).toISOString(), new Date(ms));
+}
+
+const refusals: Readonly<Record<NonNullable<Explanation['refusal']>, string>> = {
+  model_not_allowed: '403 model_not_allowed: the allowlist of the key does not name it',
+  model_not_found: '404 model_not_found: no node that the key may use knows it',
+  model_disabled: '403 model_disabled: it is disabled wherever the key may use it',
+  no_node_available: '503: no node that has it enabled has a usable credential',
+  conversion_refused: '400: no node that is left speaks the format, and the request cannot be converted',
+};
+
+/** What stands below the table: the answer in a sentence, and what it depends on. */
+export function conclusions({ refusal, nativeFirst, others, nodes }: Explanation): string[] {
+  const taking = nodes.filter(({ position }) => position !== undefined).length;
+  return [
+    ...(refusal === undefined ? [] : [`No node takes the request. Callers get ${refusals[refusal]}.`]),
+    ...(taking > 3 ? ['One request is tried on at most 3 nodes (--max-attempts of the gateway).'] : []),
+    ...(nativeFirst === 'depends'
+      ? [
+          'Where a conversion would lose something, native nodes of the same priority come first: see --request.',
+        ]
+      : []),
+    ...(nativeFirst === true
+      ? [
+          'A conversion would lose something of this request, so native nodes of the same priority come first.',
+        ]
+      : []),
+    ...(others === 0
+      ? []
+      : [`${others} other node${others === 1 ? ' knows' : 's know'} nothing of this name.`]),
+  ];
+}
