@@ -204,6 +204,7 @@ spec: { baseURL: "${baseURL}", displayName: Mine }
       while (!isDone) {
         writes += 1;
         await cluster.client.ask('PATCH', path, { body: { status: { modelCount: writes } } });
+        await new Promise((resolve) => setTimeout(resolve, 10));
       }
     })();
     const edited = await declarations.edit(

@@ -7,7 +7,7 @@ type Members = Record<string, unknown>;
  * empty goes too, up to but without the top level (`spec`, `metadata`).
  */
 export function applyEdits(object: Readonly<Members>, edits: readonly Edit[]): Members {
-  const result = structuredClone(object) as Members;
+  const result = copied(object) as Members;
   for (const edit of edits) {
     if ('remove' in edit) removeAt(result, edit.path);
     else setAt(result, edit.path, edit.value);
@@ -38,7 +38,7 @@ function setAt(object: Members, path: readonly Step[], value: unknown): void {
   for (const [depth, step] of path.entries()) {
     const isLast = depth === path.length - 1;
     const next = path[depth + 1];
-    const made = isLast ? structuredClone(value) : typeof next === 'object' ? [] : {};
+    const made = isLast ? copied(value) : typeof next === 'object' ? [] : {};
     const found = childOf(parent, step);
     const child = isLast || typeof found !== 'object' || found === null ? made : found;
     if (typeof step === 'string') {
@@ -85,6 +85,13 @@ function childOf(value: unknown, step: Step): unknown {
 
 function indexOf(list: readonly unknown[], name: string): number {
   return list.findIndex((entry) => isMembers(entry) && entry['name'] === name);
+}
+
+/** A copy in which nothing is shared: aliases in YAML give the same object in two places, and only one is to change. */
+function copied(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copied);
+  if (!isMembers(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, copied(member)]));
 }
 
 function isMembers(value: unknown): value is Members {

@@ -33,7 +33,7 @@ export interface ClusterOptions {
 }
 
 /** How often an edit begins anew when the object changes under it: the controller writes statuses all the time. */
-const maxAttempts = 6;
+const maxAttempts = 12;
 
 /** The declarations of a cluster, read and edited with the rights of the client's user. */
 export function clusterDeclarations(client: KubeClient, options: ClusterOptions = {}): Declarations {

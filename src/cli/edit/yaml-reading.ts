@@ -30,9 +30,13 @@ export function keyOf(pair: Pair): string {
   return isScalar(pair.key) ? String(pair.key.value) : String(pair.key);
 }
 
-/** What tells the entries of a list apart: the name of a named one, else all of it. */
+/** What tells the entries of a list apart: the name of a named one, kind and name of an object, else all of it. */
 export function entryId(value: unknown): string {
-  if (isMembers(value) && typeof value['name'] === 'string') return `name ${value['name']}`;
+  if (isMembers(value)) {
+    const { name, kind, metadata } = value;
+    if (typeof name === 'string') return `name ${name}`;
+    if (isMembers(metadata)) return `object ${JSON.stringify([kind, metadata['namespace'], metadata['name']])}`;
+  }
   return `value ${JSON.stringify(value)}`;
 }
 

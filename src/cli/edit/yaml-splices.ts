@@ -94,14 +94,14 @@ function changed(reading: Reading, pair: Pair, wanted: unknown): Splice[] {
   const head = first === '' ? '' : ` ${first}`;
   const isBlock = (isMap(value) || isSeq(value)) && !isFlow(value) && !isAlias(value);
   // The comment on the key's own line stays there.
-  const keyLine = text.slice(start, lineEnd(text, start)).replace(/\r?\n$/, '');
+  const keyLine = restOfLine(text, start);
   if (isBlock || end === start) {
     const comment = isBlock || isRestOfLineBlank(text, start) ? keyLine : '';
-    const stop = isBlock ? end : start + comment.length;
+    const stop = isBlock ? end + restOfLine(text, end).length : start + comment.length;
     return [{ start, end: stop, text: [head + comment.trimEnd(), ...others].join(lineBreak) }];
   }
   if (others.length === 0) return [{ start, end, text: head }];
-  const rest = text.slice(end, lineEnd(text, end)).replace(/\r?\n$/, '');
+  const rest = restOfLine(text, end);
   if (!isRestOfLineBlank(text, end)) throw new UnspliceableError('something stands behind a value');
   return [{ start, end: end + rest.length, text: [head + rest, ...others].join(lineBreak) }];
 }
@@ -153,6 +153,10 @@ function seqSplices(reading: Reading, seq: YAMLSeq, wanted: readonly unknown[]):
     else splices.push(linesAfter(reading, endOf(after), lines, column));
   }
   return splices;
+}
+
+function restOfLine(text: string, at: number): string {
+  return text.slice(at, lineEnd(text, at)).replace(/\r?\n$/, '');
 }
 
 /** Takes away the lines from `start` to `end`, with the comment behind. */
