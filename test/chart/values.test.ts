@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
+import { isScalar, parse, parseAllDocuments, visit } from 'yaml';
 import type { JsonSchema } from '../../src/resources/json-schema.ts';
 import { chartFolder, render, renderText } from '../support/chart.ts';
 import { everythingOn } from '../support/everything-on.ts';
@@ -245,6 +245,35 @@ describe('rendering', () => {
     expect(later.flatMap(({ metadata }) => Object.keys(metadata.annotations ?? {}))).not.toContain(
       'helm.sh/hook',
     );
+  });
+
+  test('names that YAML would take for something else stay names', async () => {
+    const values = {
+      fullnameOverride: 'on',
+      apiKeys: [{ name: 'y', secretName: 'null' }],
+      nodes: [{ name: 'n', spec: { baseURL: 'https://a.example' } }],
+      watch: { namespaces: ['123', 'true', '1e3'] },
+      controller: { priorityClassName: 'off', serviceAccount: { name: 'yes' } },
+      gateway: { serviceAccount: { name: '0x1' }, service: { loadBalancerClass: '1' } },
+      tls: { secretName: '007' },
+      ingress: { enabled: true, className: 'no', hosts: ['1.2'] },
+    };
+    const { text } = await renderText(helm, { values, namespace: '123' });
+    // As Kubernetes reads it.
+    for (const document of parseAllDocuments(text, { version: '1.1' })) {
+      visit(document, {
+        Pair(_, { key, value }) {
+          if (
+            !isScalar(key) ||
+            !isScalar(value) ||
+            !/^(name|namespace|.+Name|.+Class)$/.test(String(key.value))
+          )
+            return;
+          expect([key.value, typeof value.value]).toEqual([key.value, 'string']);
+        },
+      });
+    }
+    expect(text).toContain('--namespace=1e3');
   });
 
   test('the chart is of the same version as the program', async () => {

@@ -21,7 +21,7 @@
 {{- define "model-gateway.selector" -}}
 app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride | trunc 63 | quote }}
 app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
-app.kubernetes.io/component: {{ .component }}
+app.kubernetes.io/component: {{ .component | quote }}
 {{- end -}}
 
 {{/* Labels of every object. Takes {root, component}; without a component for what both roles share. */}}
@@ -29,7 +29,7 @@ app.kubernetes.io/component: {{ .component }}
 app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride | trunc 63 | quote }}
 app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 {{- with .component }}
-app.kubernetes.io/component: {{ . }}
+app.kubernetes.io/component: {{ . | quote }}
 {{- end }}
 app.kubernetes.io/part-of: model-gateway
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}

@@ -16,25 +16,25 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
-  serviceAccountName: {{ include "model-gateway.serviceAccount" (dict "root" .root "role" .role) }}
+  serviceAccountName: {{ include "model-gateway.serviceAccount" (dict "root" .root "role" .role) | quote }}
   automountServiceAccountToken: true
   {{- with .root.Values.imagePullSecrets }}
   imagePullSecrets:
     {{- toYaml . | nindent 4 }}
   {{- end }}
   {{- with $values.priorityClassName }}
-  priorityClassName: {{ . }}
+  priorityClassName: {{ . | quote }}
   {{- end }}
   terminationGracePeriodSeconds: {{ .graceSeconds }}
   enableServiceLinks: false
   securityContext:
     {{- toYaml $values.podSecurityContext | nindent 4 }}
   containers:
-    - name: {{ .role }}
+    - name: {{ .role | quote }}
       image: {{ include "model-gateway.image" .root | quote }}
       imagePullPolicy: {{ .root.Values.image.pullPolicy }}
       args:
-        - {{ .role }}
+        - {{ .role | quote }}
         {{- range .args }}
         - {{ . | quote }}
         {{- end }}
@@ -62,7 +62,7 @@ spec:
       {{- end }}
       ports:
         {{- range .ports }}
-        - name: {{ .name }}
+        - name: {{ .name | quote }}
           containerPort: {{ .port }}
           protocol: TCP
         {{- end }}

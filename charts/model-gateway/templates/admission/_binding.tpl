@@ -4,9 +4,9 @@
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata:
-  name: {{ .name }}
+  name: {{ .name | quote }}
   {{- include "model-gateway.metadata" (dict "root" .root) | nindent 2 }}
 spec:
-  policyName: {{ .name }}
+  policyName: {{ .name | quote }}
   validationActions: [Deny]
 {{- end -}}

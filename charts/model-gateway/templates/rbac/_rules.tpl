@@ -51,9 +51,9 @@ Takes {root, role, name, namespace, rules}. */}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ $kind }}
 metadata:
-  name: {{ .name }}
+  name: {{ .name | quote }}
   {{- with .namespace }}
-  namespace: {{ . }}
+  namespace: {{ . | quote }}
   {{- end }}
   {{- include "model-gateway.metadata" (dict "root" .root "component" .role) | nindent 2 }}
 rules:
@@ -62,19 +62,19 @@ rules:
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ $kind }}Binding
 metadata:
-  name: {{ .name }}
+  name: {{ .name | quote }}
   {{- with .namespace }}
-  namespace: {{ . }}
+  namespace: {{ . | quote }}
   {{- end }}
   {{- include "model-gateway.metadata" (dict "root" .root "component" .role) | nindent 2 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: {{ $kind }}
-  name: {{ .name }}
+  name: {{ .name | quote }}
 subjects:
   - kind: ServiceAccount
-    name: {{ include "model-gateway.serviceAccount" (dict "root" .root "role" .role) }}
-    namespace: {{ .root.Release.Namespace }}
+    name: {{ include "model-gateway.serviceAccount" (dict "root" .root "role" .role) | quote }}
+    namespace: {{ .root.Release.Namespace | quote }}
 {{ end -}}
 
 {{/* Beside it, in the release's namespace: the lease, and the sealing pair. Creating cannot be limited by name. */}}

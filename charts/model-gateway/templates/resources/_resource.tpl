@@ -19,8 +19,8 @@ what is there (before-hook-creation, the default): a key would be revoked.
 apiVersion: modelgateway.dev/v1alpha1
 kind: {{ .kind }}
 metadata:
-  name: {{ .name }}
-  namespace: {{ .root.Release.Namespace }}
+  name: {{ .name | quote }}
+  namespace: {{ .root.Release.Namespace | quote }}
   {{- include "model-gateway.metadata" (dict "root" .root "annotations" $annotations) | nindent 2 }}
 spec:
   {{- toYaml .spec | nindent 2 }}
