@@ -104,3 +104,78 @@ test('adds a node in three fields, by the keyboard alone, and seals its key', as
   );
   expect(person.complaints).toEqual([]);
 });
+
+test('edits a node, keeps its key where none is typed, removes it only when asked, and shows bounds beside the field', async () => {
+  await using person = await openConsole(browser, await standalone.newAddress());
+  const { page } = person;
+  await person.visit('/nodes/default/added');
+  const sealed = /encryptedAPIKey/;
+  await page.getByRole('spinbutton', { name: 'Priority' }).fill('777');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('alert').getByText('100').first().waitFor();
+  expect(await page.getByRole('spinbutton', { name: 'Priority' }).getAttribute('aria-invalid')).toBe('true');
+  await page.getByRole('spinbutton', { name: 'Priority' }).fill('60');
+  await page.getByRole('textbox', { name: 'Manual models' }).fill('by-hand, another\nthird');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved added.').waitFor();
+  const saved = await standalone.manifest('upstreamnode-added.yaml');
+  expect(saved).toMatch(/priority: 60/);
+  expect(saved).toMatch(sealed);
+  await page.getByRole('link', { name: 'Models (6)' }).waitFor();
+  await page.getByRole('checkbox', { name: 'Remove the API key' }).check();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await eventually(
+    'the key is gone',
+    async () => !sealed.test(await standalone.manifest('upstreamnode-added.yaml')),
+  );
+  expect(person.complaints.filter((text) => !text.includes('422'))).toEqual([]);
+});
+
+test('enables and disables models, synchronizes and says what changed, and deletes by name', async () => {
+  await using person = await openConsole(browser, await standalone.newAddress());
+  const { page } = person;
+  await person.visit('/nodes/default/added/models');
+  await page.getByRole('searchbox').fill('a');
+  await page.getByRole('checkbox', { name: 'Select alpha' }).check();
+  await page.getByRole('checkbox', { name: 'Select gamma' }).check();
+  await page.getByRole('button', { name: 'Disable selected' }).click();
+  await page.getByText('Disabled 2 models.').waitFor();
+  await page.getByRole('row', { name: /alpha no Discovered/ }).waitFor();
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByText('6, 4 enabled').waitFor();
+  upstream.answers.models = ['alpha', 'beta', 'gamma', 'delta'];
+  await page.getByRole('button', { name: 'Synchronize' }).click();
+  await page.getByText('Synchronized: added delta.').waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('textbox', { name: /Type added/ }).fill('added');
+  await page.getByRole('button', { name: 'Delete', exact: true }).last().click();
+  await page.waitForURL('**/nodes');
+  await expect.poll(() => page.getByRole('link', { name: 'added', exact: true }).count()).toBe(0);
+  await expect(standalone.manifest('upstreamnode-added.yaml')).rejects.toThrow('ENOENT');
+  expect(person.complaints).toEqual([]);
+});
+
+test("two people at one node: the second one sees the first one's change before anything is stored", async () => {
+  await using one = await openConsole(browser, await standalone.newAddress());
+  await using other = await openConsole(browser, await standalone.newAddress());
+  for (const person of [one, other]) await person.visit('/nodes/default/second');
+  // What the other page shows must be old: its live events are held back.
+  await other.context.route('**/api/live', (route) => route.abort());
+  await other.page.evaluate('performance.now()');
+  await other.page.getByRole('spinbutton', { name: 'Priority' }).fill('11');
+  await other.context.setOffline(true);
+  await one.page.getByRole('spinbutton', { name: 'Weight' }).fill('33');
+  await one.page.getByRole('button', { name: 'Save' }).click();
+  await one.page.getByText('Saved second.').waitFor();
+  await other.context.setOffline(false);
+  await other.page.getByRole('button', { name: 'Save' }).click();
+  await other.page.getByText('Somebody else changed it meanwhile').waitFor();
+  await other.page.locator('.diff .new').getByText('33').waitFor();
+  expect(await standalone.manifest('second.yaml')).not.toContain('11');
+  await other.page.getByRole('button', { name: 'Apply mine on top' }).click();
+  await other.page.getByText('Saved second.').waitFor();
+  expect(JSON.parse(await standalone.manifest('second.yaml')).spec).toMatchObject({
+    weight: 33,
+    priority: 11,
+  });
+});

@@ -62,6 +62,7 @@ export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): Vi
   return html`<section class="narrow">
     <h1>Create ${kind === 'APIKey' ? 'an API key' : 'a master key'}</h1>
     <form
+      noValidate
       onSubmit=${(event: Event) => {
         event.preventDefault();
         void save(false);
@@ -183,6 +184,7 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
       <details><summary>Manifest</summary><pre tabindex="0" aria-label="Manifest">${detail.manifest}</pre></details>
     </article>
     <form
+      noValidate
       onSubmit=${(event: Event) => {
         event.preventDefault();
         void save(false);

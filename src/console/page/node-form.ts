@@ -93,6 +93,7 @@ export function NodeForm(props: {
   />`;
 
   return html`<form
+    noValidate
     onSubmit=${(event: Event) => {
       event.preventDefault();
       void save(false);

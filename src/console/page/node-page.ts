@@ -2,10 +2,11 @@ import type { Detail, NodeRow, Place } from '../shapes.ts';
 import { setEnabled } from './changing.ts';
 import { DeleteDialog } from './delete-dialog.ts';
 import { useDetail } from './detail.ts';
-import { html, useState, type View } from './htm-preact.js';
+import { html, useEffect, useRef, useState, type View } from './htm-preact.js';
 import { NodeForm } from './node-form.ts';
 import { NodeModels } from './node-models.ts';
 import { nodePath, synchronize } from './nodes-page.ts';
+import { done, failed } from './notices.ts';
 import { denial, useRights } from './rights.ts';
 import { go } from './router.ts';
 import { Phase } from './status.ts';
@@ -58,6 +59,7 @@ export function NodePage(props: { place: Place; namespace: string; name: string;
   const rights = useRights(namespace);
   const { detail, problem } = useDetail(ref);
   const [deletes, setDeletes] = useState(false);
+  useSyncOutcome(detail);
   if (problem !== undefined) {
     return html`<section><h1>${name}</h1><p class="problem" role="alert">${problem}</p><a href="/nodes">All nodes</a></section>`;
   }
@@ -110,6 +112,35 @@ export function NodePage(props: { place: Place; namespace: string; name: string;
       />`
     }
   </section>`;
+}
+
+/** Says what a synchronization came to, once it is done: what was asked for here, or by somebody else meanwhile. */
+function useSyncOutcome(detail: Detail | undefined): void {
+  const before = useRef<{ syncing: boolean; models: readonly string[] } | undefined>(undefined);
+  const { syncing = false, lastSyncError } = (detail?.row ?? {}) as Partial<NodeRow>;
+  const models =
+    (detail?.resource as NodeResource | undefined)?.status?.models?.map(({ name }) => name) ?? [];
+  useEffect(() => {
+    if (detail === undefined) return undefined;
+    const was = before.current;
+    // Of what there was when it began: models may come in an earlier event than the end.
+    before.current = { syncing, models: was?.syncing && syncing ? was.models : models };
+    if (was?.syncing !== true || syncing) return undefined;
+    if (lastSyncError !== undefined) failed(`The synchronization failed: ${lastSyncError}`);
+    else done(`Synchronized: ${difference(was.models, models)}.`);
+    return undefined;
+  }, [syncing, models.join('\n')]);
+}
+
+function difference(before: readonly string[], after: readonly string[]): string {
+  const added = after.filter((name) => !before.includes(name));
+  const removed = before.filter((name) => !after.includes(name));
+  const told = (what: string, names: readonly string[]): string[] =>
+    names.length === 0
+      ? []
+      : [`${what} ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`];
+  const parts = [...told('added', added), ...told('removed', removed)];
+  return parts.length === 0 ? 'the same models as before' : parts.join('; ');
 }
 
 /** What the controller found: read-only. */

@@ -1,4 +1,4 @@
-import { html, type View } from './htm-preact.js';
+import { html, useState, type View } from './htm-preact.js';
 import { type InputNames, labelled } from './labelled.ts';
 import type { FieldSchema, Fields } from './spec-edits.ts';
 
@@ -97,7 +97,7 @@ function Field(props: FieldProps): View {
       </select>`,
     );
   }
-  if (schema.type === 'array') return ListField(props);
+  if (schema.type === 'array') return html`<${ListField} ...${props} />`;
   if (schema.type === 'integer') {
     return inputOf(
       props,
@@ -139,19 +139,27 @@ function Field(props: FieldProps): View {
   );
 }
 
-/** A list of texts: one per line, or separated by commas. */
+/** A list of texts: one per line, or separated by commas. What is typed stays as it is typed. */
 function ListField(props: FieldProps): View {
   const { value, disabled, onChange } = props;
-  const lines = Array.isArray(value) ? value : [];
+  const lines = (Array.isArray(value) ? value : []).map(String);
+  const [text, setText] = useState(lines.join('\n'));
+  // A list that grew while its button is pressed would move the button away from under the pointer.
+  const [rows] = useState(Math.min(10, Math.max(3, lines.length + 1)));
+  const shown = namesIn(text).join('\n') === lines.join('\n') ? text : lines.join('\n');
   return inputOf(
     props,
     (names) => html`<textarea
       ...${names}
-      rows=${Math.min(10, Math.max(3, lines.length + 1))}
+      rows=${rows}
       disabled=${disabled}
       placeholder="One per line, or separated by commas"
-      onChange=${(event: { currentTarget: HTMLTextAreaElement }) => onChange(namesIn(event.currentTarget.value))}
-    >${lines.join('\n')}</textarea>`,
+      value=${shown}
+      onInput=${(event: { currentTarget: HTMLTextAreaElement }) => {
+        setText(event.currentTarget.value);
+        onChange(namesIn(event.currentTarget.value));
+      }}
+    ></textarea>`,
   );
 }
 
