@@ -29,14 +29,14 @@ export function formatHelp(command: Command, helper: Help): string {
   const notes = told.get(command);
   const rows = [...subcommandRows(command, helper), ...optionRows(command, helper)];
   const has = (long: string): boolean => command.options.some((option) => option.long === long);
-  const more = has('--force') ? '--dry-run, --force, -n, --context ...' : '-n, --context, --manifests ...';
+  const more = has('--force') ? '--dry-run, -n, --context ...' : '-n, --context, --manifests ...';
   const examples = notes?.examples ?? [];
   return [
     `Usage: ${usage(command, helper)}`,
     command.description(),
     ...(notes?.notes ?? []),
     ...(rows.length === 0 ? [] : ['', ...columns(rows)]),
-    ...(has('--manifests') ? [`Flags that many commands have (${more}): ${root(command)} help flags`] : []),
+    ...(has('--manifests') ? [`More flags (${more}): ${root(command)} help flags`] : []),
     ...(examples.length === 0
       ? []
       : ['', 'Examples:', ...examples.map((line) => `  ${root(command)} ${line}`)]),
