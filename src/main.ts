@@ -1,4 +1,5 @@
-import { basename } from 'node:path';
+import { enableCompileCache } from 'node:module';
+import { basename, join } from 'node:path';
 import process from 'node:process';
 import { roleSummaries } from './role-summaries.ts';
 
@@ -6,14 +7,15 @@ const args = process.argv.slice(2);
 const calledAs = basename(process.argv[1] ?? '').replace(/\.[a-z]+$/, '');
 // kubectl runs plugins by these names; it knows no roles.
 const isPlugin = calledAs === 'kubectl-modelgateway';
+const isCompleter = calledAs === 'kubectl_complete-modelgateway';
 
 // Commands for people must answer at once, so nothing of the roles is loaded for them, nor the other way round.
-if (calledAs === 'kubectl_complete-modelgateway') {
+if (isPlugin || isCompleter || !isForRole(args)) {
+  keepCompiled();
   const { runCommand } = await import('./cli/run.ts');
-  await runCommand(['__complete', ...args], 'kubectl modelgateway', {});
-} else if (isPlugin || !isForRole(args)) {
-  const { runCommand } = await import('./cli/run.ts');
-  await runCommand(args, isPlugin ? 'kubectl modelgateway' : 'model-gateway', isPlugin ? {} : roleSummaries);
+  const name = isPlugin || isCompleter ? 'kubectl modelgateway' : 'model-gateway';
+  const roles = name === 'model-gateway' ? roleSummaries : {};
+  await runCommand(isCompleter ? ['__complete', ...args] : args, name, roles);
 } else {
   await startRole();
 }
@@ -24,6 +26,13 @@ function isForRole([first, second]: readonly string[]): boolean {
   if (first === 'help') return second !== undefined && Object.hasOwn(roleSummaries, second);
   if (first.startsWith('-')) return !['-h', '--help', '-V', '--version'].includes(first);
   return Object.hasOwn(roleSummaries, first);
+}
+
+/** Halves the time until a command answers, from the second call on. In the user's own folder, where nobody else may write. */
+function keepCompiled(): void {
+  const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
+  const caches = XDG_CACHE_HOME || (HOME ? join(HOME, '.cache') : LOCALAPPDATA);
+  if (caches) enableCompileCache(join(caches, 'model-gateway', 'compiled'));
 }
 
 async function startRole(): Promise<void> {

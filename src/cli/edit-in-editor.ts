@@ -31,7 +31,10 @@ export async function editInEditor<K extends Kind>(
   let text = original;
   let failure: DeclarationError | undefined;
   for (let round = 0; round < mostRounds; round += 1) {
-    const edited = withoutHeader(await file.edit(headerOf(title, failure) + text));
+    const edited = await file.edit(headerOf(title, failure) + text).then(withoutHeader, async (error) => {
+      if (failure === undefined) await file.remove();
+      throw error;
+    });
     if (edited.trim() === '' || edited === original) {
       await file.remove();
       context.err.write(

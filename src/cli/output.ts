@@ -77,12 +77,13 @@ export async function printData(
   context.out.write(stringify(data, { lineWidth: 0, aliasDuplicateObjects: false }));
 }
 
-/** A table for people, with the title line unless `titles` is false. */
+/** A table for people, with the title line unless `titles` is false; for `widths` see `table`. */
 export function listText<T>(
   context: CommandContext,
   format: 'table' | 'wide',
   { items, columns }: Pick<Listing<T>, 'items' | 'columns'>,
   titles = true,
+  widths: number[] = [],
 ): string {
   const shown = columns.filter((column) => format === 'wide' || column.wide !== true);
   const rows = items.map((item) =>
@@ -91,6 +92,7 @@ export function listText<T>(
   return table(
     titles ? [shown.map(({ title }) => ({ text: title, tint: undefined })), ...rows] : rows,
     hasColour(context),
+    widths,
   );
 }
 

@@ -9,9 +9,11 @@ interface Cell {
 const codes: Readonly<Record<Tint, number>> = { good: 32, bad: 31, warn: 33, faint: 2 };
 const gap = 3;
 
-/** Rows with aligned columns, a line each. Colours do not disturb the alignment; the last column is not padded. */
-export function table(rows: readonly (readonly Cell[])[], colour: boolean): string {
-  const widths: number[] = [];
+/**
+ * Rows with aligned columns, a line each. Colours do not disturb the alignment; the last column is not padded.
+ * `widths` are the least widths of the columns; they grow, so that rows printed later align with these.
+ */
+export function table(rows: readonly (readonly Cell[])[], colour: boolean, widths: number[] = []): string {
   const printed = rows.map((row) => row.map(({ text, tint }) => ({ text: oneLine(text), tint })));
   for (const row of printed) {
     for (const [index, { text }] of row.entries()) {

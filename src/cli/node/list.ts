@@ -1,26 +1,88 @@
+import type { CommandContext } from '../context.ts';
+import type { Declarations, Declared } from '../edit/declarations.ts';
 import { explained } from '../help.ts';
-import { type OutputFlags, printList, resourceName, withOutput } from '../output.ts';
+import {
+  type Listing,
+  listText,
+  type OutputFlags,
+  printData,
+  printList,
+  resourceName,
+  withOutput,
+} from '../output.ts';
 import { listedNamespace, type PlaceFlags, withPlace } from '../place.ts';
 import type { AddCommand } from '../program.ts';
 import { nodeColumns } from './columns.ts';
+
+interface Flags extends PlaceFlags, OutputFlags {
+  readonly watch?: boolean;
+}
 
 /** `nodes` */
 export const addNodes: AddCommand = (program, context) => {
   const command = program
     .command('nodes')
     .description('Lists the nodes with what the controller found out about each.')
-    .action(async (flags: PlaceFlags & OutputFlags) => {
+    .option('-w, --watch', 'after the list, print each node that changes until Ctrl-C')
+    .action(async (flags: Flags) => {
       const place = await context.declarations(flags);
       const namespace = listedNamespace(flags, place);
+      if (flags.watch === true) return watchNodes(context, place, namespace, flags);
       const nodes = await place.list('UpstreamNode', namespace, context.signal);
-      await printList(context, flags.output, {
-        items: nodes,
-        columns: nodeColumns({ namespaces: namespace === undefined, now: context.clock.wall() }),
-        object: ({ resource }) => resource,
-        name: ({ resource }) => resourceName(resource),
-        none: `No nodes found ${namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`} of ${place.place}.`,
-      });
+      await printList(context, flags.output, listing(context, place, namespace, nodes));
     });
   withPlace(withOutput(command), 'many');
   explained(command, { examples: ['nodes -o wide', 'nodes --all-namespaces -o name'] });
 };
+
+function listing(
+  context: CommandContext,
+  { place }: Declarations,
+  namespace: string | undefined,
+  items: readonly Declared<'UpstreamNode'>[],
+): Listing<Declared<'UpstreamNode'>> {
+  return {
+    items,
+    columns: nodeColumns({ namespaces: namespace === undefined, now: context.clock.wall() }),
+    object: ({ resource }) => resource,
+    name: ({ resource }) => resourceName(resource),
+    none: `No nodes found ${namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`} of ${place}.`,
+  };
+}
+
+/** Prints the list, then a line for each change, aligned with it; a node that is gone is said on stderr. */
+async function watchNodes(
+  context: CommandContext,
+  place: Declarations,
+  namespace: string | undefined,
+  { output }: Flags,
+): Promise<void> {
+  const first: Declared<'UpstreamNode'>[] = [];
+  const widths: number[] = [];
+  let isListed = false;
+  const print = (nodes: readonly Declared<'UpstreamNode'>[], titles: boolean): void => {
+    const { columns, name } = listing(context, place, namespace, nodes);
+    if (output === 'table' || output === 'wide') {
+      context.out.write(listText(context, output, { items: nodes, columns }, titles, widths));
+    } else if (output === 'name') {
+      for (const node of nodes) context.out.write(`${name(node)}\n`);
+    } else {
+      for (const { resource } of nodes) void printData(context, output, resource);
+    }
+  };
+  await place.watch(
+    'UpstreamNode',
+    namespace,
+    ({ ref, after }) => {
+      if (after === undefined) context.err.write(`${ref.namespace}/${ref.name} is gone.\n`);
+      else if (isListed) print([after], false);
+      else first.push(after);
+    },
+    context.signal,
+    () => {
+      isListed = true;
+      print(first, true);
+    },
+  );
+  context.signal.throwIfAborted();
+}
