@@ -18,9 +18,9 @@ const mostDigits = 15;
 const mostHexDigits = 12;
 
 const headEnd = Buffer.from('\r\n\r\n');
-const statusLine = /^HTTP\/1\.([01]) (\d{3})(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/;
-// White space before a colon, folded lines and control characters are what others may read as another header.
-const field = /([!#$%&'*+\-.^_`|~\dA-Za-z]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)\r\n/y;
+const statusLine = /^HTTP\/1\.[01] \d{3}(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const fieldName = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
+const badValue = /[^\t\x20-\x7e\x80-\xff]/;
 
 type Stage =
   | 'head'
@@ -139,15 +139,21 @@ export class ResponseReader {
   /** `head` ends with the line end of its last field. */
   #readHead(head: string): void {
     if (head.length > longestHead) throw tooLarge(false);
-    const line = statusLine.exec(head);
-    if (line === null) throw broken(false);
-    const [{ length }, minor] = line;
-    const status = Number(line[2]);
+    let at = head.indexOf('\r\n');
+    const line = head.slice(0, at);
+    if (!statusLine.test(line)) throw broken(false);
+    const status = Number(line.slice(9, 12));
     const flat: string[] = [];
-    for (field.lastIndex = length; field.lastIndex < head.length; ) {
-      const match = field.exec(head);
-      if (match === null) throw broken(false);
-      flat.push((match[1] ?? '').toLowerCase(), (match[2] ?? '').trimEnd());
+    for (at += 2; at < head.length; ) {
+      const end = head.indexOf('\r\n', at);
+      const colon = head.indexOf(':', at);
+      if (colon === -1 || colon > end) throw broken(false);
+      const name = head.slice(at, colon);
+      const value = head.slice(colon + 1, end);
+      // White space before a colon, folded lines and control characters are what others may read as another header.
+      if (!fieldName.test(name) || badValue.test(value)) throw broken(false);
+      flat.push(name.toLowerCase(), withoutBlanks(value));
+      at = end + 2;
     }
     if (status < 200) {
       // Nobody asked for another protocol.
@@ -155,7 +161,7 @@ export class ResponseReader {
       return;
     }
     const headers = new UpstreamHeaders(flat);
-    this.#frame(status, headers, minor === '1');
+    this.#frame(status, headers, line.startsWith('HTTP/1.1'));
     this.#listener?.onHead(status, headers);
   }
 
@@ -276,6 +282,18 @@ function hexDigit(c: number): number {
   if (c >= 0x30 && c <= 0x39) return c - 0x30;
   const lower = c | 0x20;
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
+
+/** Not `trim`: half a letter in UTF-8 may look like white space in latin1. */
+function withoutBlanks(value: string): string {
+  let [start, end] = [0, value.length];
+  while (start < end && isBlank(value.charCodeAt(start))) start += 1;
+  while (start < end && isBlank(value.charCodeAt(end - 1))) end -= 1;
+  return value.slice(start, end);
+}
+
+function isBlank(c: number): boolean {
+  return c === space || c === tab;
 }
 
 function isLength(text: string): boolean {
