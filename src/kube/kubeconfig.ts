@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
+import { parse } from 'yaml';
+import * as z from 'zod';
 
 export interface KubeconfigSource {
   /** Path of a kubeconfig file. Absent: `$KUBECONFIG`, `~/.kube/config`, then the pod's service account. */
@@ -24,7 +26,8 @@ type TlsOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
 
 /**
  * client-node's KubeConfig, except that it hands out its TLS options instead of building a new undici Agent for every
- * request (20 requests made 20 TLS handshakes).
+ * request (20 requests made 20 TLS handshakes), and that it knows a user's `tokenFile` (without it such a user would be
+ * anonymous).
  */
 export class SharedKubeConfig extends KubeConfig {
   #tls: TlsOptions = { type: 'none' };
@@ -34,6 +37,20 @@ export class SharedKubeConfig extends KubeConfig {
   override createDispatcherOptions(...args: Parameters<KubeConfig['createDispatcherOptions']>): TlsOptions {
     this.#tls = super.createDispatcherOptions(...args);
     return { type: 'none' };
+  }
+
+  override loadFromFile(...args: Parameters<KubeConfig['loadFromFile']>): void {
+    super.loadFromFile(...args);
+    const [file] = args;
+    const tokenFiles = tokenFilesIn(readFileSync(file, 'utf8'));
+    this.users = this.users.map((user) => {
+      const named = tokenFiles.get(user.name);
+      if (named === undefined) return user;
+      // The provider of a pod's service account: it reads the file again and again. As kubectl, it wins over a token.
+      const tokenFile = resolve(dirname(file), named);
+      const { token: _, ...rest } = user;
+      return { ...rest, authProvider: { name: 'tokenFile', config: { tokenFile } } };
+    });
   }
 
   /** The TLS options that the last `applySecurityAuthentication` found. */
@@ -47,6 +64,19 @@ export class SharedKubeConfig extends KubeConfig {
     const provider: unknown = user?.authProvider?.name;
     return Boolean(user?.exec) || (typeof provider === 'string' && provider !== 'tokenFile');
   }
+}
+
+const tokenFilesSchema = z.object({
+  users: z.array(
+    z.object({ name: z.string(), user: z.object({ tokenFile: z.string().optional() }).nullish() }),
+  ),
+});
+
+/** The `tokenFile` of each user that has one, by the user's name. */
+function tokenFilesIn(text: string): Map<string, string> {
+  const parsed = tokenFilesSchema.safeParse(parse(text));
+  const users = parsed.success ? parsed.data.users : [];
+  return new Map(users.flatMap(({ name, user }) => (user?.tokenFile ? [[name, user.tokenFile]] : [])));
 }
 
 /**

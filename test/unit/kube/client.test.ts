@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ApiError } from '../../../src/kube/api-error.ts';
@@ -199,6 +199,20 @@ describe('connections', () => {
     for (let n = 0; n < 13; n += 1) (await until(() => held[n], `call ${n} arrived`))();
     await Promise.all([...calls, urgent]);
     stop.abort();
+  });
+
+  test('read a token file anew, relative to the kubeconfig; it wins over a token', async () => {
+    const clock = fakeClock();
+    const kubeconfig = server.kubeconfig({ token: 'inline', tokenFile: 'user-token' });
+    const file = join(dirname(kubeconfig), 'user-token');
+    writeFileSync(file, 'first\n');
+    const client = server.client({ kubeconfig, clock });
+    server.script.push(json({}), json({}));
+    await client.request(GET);
+    writeFileSync(file, 'second\n');
+    await clock.advance(10_000);
+    await client.request(GET);
+    expect(server.calls.map((call) => call.headers.authorization)).toEqual(['Bearer first', 'Bearer second']);
   });
 
   test('use the client certificate', async () => {
