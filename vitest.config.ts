@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 // unit: pure code, no sockets but loopback ones, seconds. wire: real sockets and SDKs. crds, cluster: a real API server.
-// chart: Helm onto a real API server. console: a real browser.
+// chart: Helm onto a real API server. console: a real browser. delivery: the npm package and the image's files.
 export default defineConfig({
   test: {
     projects: [
@@ -42,6 +42,15 @@ export default defineConfig({
           globalSetup: ['test/support/control-plane-setup.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
+        },
+      },
+      {
+        test: {
+          name: 'delivery',
+          include: ['test/delivery/**/*.test.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 600_000,
+          maxWorkers: 1,
         },
       },
       {

@@ -156,6 +156,8 @@ function run(command: string, state: BuildState, developmentModules: string | un
     env: {
       PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
       HOME: process.env['HOME'],
+      // What the lock file names by its digest need not be fetched again.
+      npm_config_prefer_offline: 'true',
       ...state.env,
     },
     encoding: 'utf8',

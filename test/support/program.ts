@@ -23,6 +23,8 @@ export interface ProgramOptions {
   readonly names?: boolean;
   /** A program that runs it, such as `setpriv` with its arguments. */
   readonly under?: readonly string[];
+  /** What is run, before `args`; default: the sources, on this Node.js. */
+  readonly program?: readonly string[];
 }
 
 /** `model-gateway` as a process of its own. It ends with the test process at the latest. */
@@ -61,12 +63,11 @@ afterEach(({ task }) => {
 });
 
 /** Starts the program and answers at once. */
-export function startProgram({ args, env = {}, cwd, names = true, under = [] }: ProgramOptions): Program {
+export function startProgram(options: ProgramOptions): Program {
+  const { args, env = {}, cwd, names = true, under = [] } = options;
   const [command = '', ...rest] = [
     ...under,
-    process.execPath,
-    ...(names ? [] : ['--import', noNames]),
-    mainFile,
+    ...(options.program ?? [process.execPath, ...(names ? [] : ['--import', noNames]), mainFile]),
     ...args,
   ];
   const child = spawn(command, rest, {
