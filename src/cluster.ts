@@ -14,6 +14,7 @@ import { createApiRequestMetric, createLeaderMetric, createStoreMetrics } from '
 import {
   aborted,
   createTraffic,
+  exportTelemetry,
   listenedOn,
   listenOn,
   observe,
@@ -38,7 +39,11 @@ export async function runClusterGateway(config: GatewayConfig): Promise<void> {
   const { client, store, homeNamespace, namespaces } = openCluster(config, log, registry, work.signal);
   const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
   const tls = await openTrafficTls(config.traffic.tls, log, registry);
-  const gateway = createTraffic({ ...config, homeNamespace }, store, pools, log, registry, tls);
+  const otlp = await exportTelemetry(config, log, registry);
+  const gateway = createTraffic({ ...config, homeNamespace }, store, pools, log, registry, {
+    tls,
+    tracing: otlp?.tracing,
+  });
   tls?.follow(gateway, work.signal);
   const admin = await listenOn(config.adminListen, false, (host, port) =>
     startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) }),
@@ -55,6 +60,7 @@ export async function runClusterGateway(config: GatewayConfig): Promise<void> {
   work.abort();
   await pools.destroy();
   client.close();
+  await otlp?.close();
   await admin.close();
   log.info('Stopped');
 }
@@ -71,6 +77,7 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
     startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) }),
   );
   log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
+  const otlp = await exportTelemetry(config, log, registry);
   const leading = createLeaderMetric(registry, leaseName);
   // Replicas that do not lead keep the same caches warm, so that a takeover costs nothing but the lease.
   const outcome = await runLeaderElection({
@@ -111,6 +118,7 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
   work.abort();
   await pools.destroy();
   client.close();
+  await otlp?.close();
   await admin.close();
   log.info({ outcome }, 'Stopped');
 }

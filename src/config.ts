@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { type Command, commands, type FlagName, type FlagValues, flags } from './flags.ts';
 import type { AccessLogChoice } from './observe/access-log.ts';
 import type { LogFormat, LogLevel } from './observe/log.ts';
+import { readOtlpSettings } from './observe/otlp-settings.ts';
 
 export interface Address {
   readonly host: string;
@@ -14,6 +15,8 @@ export interface Address {
 export interface ServingConfig {
   readonly adminListen: Address;
   readonly log: { readonly level: LogLevel; readonly format: LogFormat };
+  /** What the OTEL_* variables say. */
+  readonly otlp: ReturnType<typeof readOtlpSettings>;
 }
 
 /** What the traffic side needs. Bytes and whole seconds. */
@@ -184,6 +187,7 @@ function configOf(
       level: values['log-level'] ?? 'info',
       format: values['log-format'] ?? (command === 'start' ? 'text' : 'json'),
     },
+    otlp: readOtlpSettings(env),
   };
   const traffic: TrafficConfig = {
     listen: values.listen ?? { host: inCluster ? '::' : '127.0.0.1', port: 8080 },

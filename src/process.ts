@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import process from 'node:process';
 import type { Registry } from 'prom-client';
 import { type Address, ConfigError, type ServingConfig, type TrafficConfig } from './config.ts';
@@ -6,6 +7,8 @@ import { createGateway, type Gateway } from './gateway/gateway.ts';
 import { accessLogOutput, createAccessLog } from './observe/access-log.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { createRegistry } from './observe/metrics.ts';
+import type { Otlp } from './observe/otlp/start-otlp.ts';
+import type { Tracing } from './observe/tracing.ts';
 import { createTrafficMetrics } from './observe/traffic-metrics.ts';
 import { productVersion } from './observe/version.ts';
 import type { Store } from './store/store.ts';
@@ -30,6 +33,29 @@ export function observe(config: ServingConfig & { readonly command: string }): {
   return { log, registry: createRegistry(version, config.command) };
 }
 
+/**
+ * Exports telemetry where the OTEL_* variables ask for it; undefined, and nothing of OpenTelemetry loaded, where they do
+ * not. What they say wrong is logged: telemetry is no reason not to serve.
+ */
+export async function exportTelemetry(
+  config: ServingConfig & { readonly command: string },
+  log: Log,
+  registry: Registry,
+): Promise<Otlp | undefined> {
+  const { settings, problems } = config.otlp;
+  for (const problem of problems) log.warn({ problem }, 'A variable of OpenTelemetry could not be used');
+  if (settings === undefined) return undefined;
+  try {
+    const { startOtlp } = await import('./observe/otlp/start-otlp.ts');
+    const role = config.command;
+    const instance = process.env['POD_NAME'] ?? `${hostname()}-${process.pid}`;
+    return startOtlp({ settings, registry, log, version, role, instance, now: Date.now });
+  } catch (error) {
+    log.warn({ err: error }, 'Telemetry cannot be exported');
+    return undefined;
+  }
+}
+
 /** The traffic side of a role, with its metrics; nothing listens yet. */
 export function createTraffic(
   config: Pick<ServingConfig, 'log'> & {
@@ -41,7 +67,7 @@ export function createTraffic(
   pools: Pools,
   log: Log,
   registry: Registry,
-  tls?: TrafficTls,
+  more: { readonly tls?: TrafficTls | undefined; readonly tracing?: Tracing | undefined } = {},
 ): Gateway {
   const { maxBodyBytes, maxBufferedBytes, maxAttempts } = config.traffic.limits;
   return createGateway({
@@ -49,7 +75,8 @@ export function createTraffic(
     pools,
     log,
     homeNamespace: config.homeNamespace,
-    tls: tls?.pair,
+    tls: more.tls?.pair,
+    tracing: more.tracing,
     limits: { bodyBytes: maxBodyBytes, bufferedBytes: maxBufferedBytes, attempts: maxAttempts },
     metrics: createTrafficMetrics(registry),
     accessLog: createAccessLog({

@@ -12,6 +12,7 @@ import type { Log } from './observe/log.ts';
 import {
   aborted,
   createTraffic,
+  exportTelemetry,
   listenedOn,
   listenOn,
   observe,
@@ -65,7 +66,8 @@ export async function runStandalone(
   });
   observeResources(store, registry);
   const pools = new Pools({ rules: { allowLoopback: true } });
-  const gateway = createTraffic(config, store, pools, log, registry, tls);
+  const otlp = await exportTelemetry(config, log, registry);
+  const gateway = createTraffic(config, store, pools, log, registry, { tls, tracing: otlp?.tracing });
   tls?.follow(gateway, work.signal);
   const isStart = config.command === 'start';
   const listen = await listenOn(config.traffic.listen, isStart && !config.listenGiven, gateway.listen);
@@ -102,6 +104,7 @@ export async function runStandalone(
   await controller.catch(() => {});
   await pools.destroy();
   await store.closed;
+  await otlp?.close();
   await admin.close();
   log.info('Stopped');
 }

@@ -1,3 +1,4 @@
+import type { AttemptTrace } from '../observe/tracing.ts';
 import type { Candidate } from '../store/store.ts';
 import type { Outcome } from './attempt.ts';
 import type { Caller } from './caller.ts';
@@ -33,6 +34,7 @@ export function convertedAttempt(
   request: ModelRequest,
   candidate: Candidate,
   number: number,
+  span: AttemptTrace | undefined,
 ): Promise<Outcome> {
   const { node } = candidate;
   const { credentials } = node;
@@ -52,6 +54,7 @@ export function convertedAttempt(
       log,
       candidate,
       reports,
+      span,
       headers: [
         'x-model-gateway-node',
         node.id,

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Converted } from '../convert/converted-formats.ts';
 import type { Log } from '../observe/log.ts';
+import type { AttemptTrace } from '../observe/tracing.ts';
 import type { Candidate } from '../store/store.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { Pool } from '../upstream/pool.ts';
@@ -27,6 +28,8 @@ export interface ConvertedOptions {
   readonly candidate: Candidate;
   /** Told how an answer that has begun goes on. */
   readonly reports: AttemptReports;
+  /** The attempt's span; undefined where traces are off. */
+  readonly span: AttemptTrace | undefined;
   /** Told what the node said and the caller's format cannot. */
   readonly onLost: (lost: readonly string[]) => void;
   /** Called once, when the outcome is known. */
@@ -38,12 +41,13 @@ const passed = ['traceparent', 'tracestate'] as const;
 
 /** Sends the next chat request of a converted one. Throws where all were sent. */
 export function sendNextChat(
-  { pool, connection, caller, conversion, converted }: ConvertedOptions,
+  { pool, connection, caller, conversion, converted, span }: ConvertedOptions,
   handler: UpstreamHandler,
 ): { abort(): void } {
   const chat = converted.chats.shift();
   if (chat === undefined) throw new Error('every chat request was sent already');
-  const headers = chatHeaders(caller.request.headers, converted.choices === 1);
+  const callers = chatHeaders(caller.request.headers, converted.choices === 1);
+  const headers = span === undefined ? callers : span.headers(callers);
   const body = conversion.write(chat);
   return send(pool, connection, { method: 'POST', path: '/chat/completions', headers, body }, handler);
 }

@@ -30,11 +30,12 @@ export class NodeCount implements CallerListener {
   #over = false;
 
   constructor(options: ConvertedOptions) {
-    const { pool, connection, caller, converted } = options;
+    const { pool, connection, caller, converted, span } = options;
     this.#options = options;
     caller.listener = this;
     const body = Buffer.from(JSON.stringify(tokenizeRequest(converted.chats[0] ?? nothing)));
-    const headers = ['content-type', 'application/json'];
+    const own = ['content-type', 'application/json'];
+    const headers = span === undefined ? own : span.headers(own);
     this.#timer = setTimeout(() => this.#estimate(504), patienceMs);
     this.#answer = new CollectedAnswer(
       (handler) => send(pool, connection, { method: 'POST', path: '/tokenize', headers, body }, handler),

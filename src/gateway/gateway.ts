@@ -5,6 +5,7 @@ import { Server as TlsServer } from 'node:tls';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { AccessLog } from '../observe/access-log.ts';
 import type { Log } from '../observe/log.ts';
+import type { Tracing } from '../observe/tracing.ts';
 import { createTrafficMetrics, type TrafficMetrics } from '../observe/traffic-metrics.ts';
 import { createRouter } from '../routing/route.ts';
 import type { Store } from '../store/store.ts';
@@ -58,6 +59,8 @@ export interface GatewayOptions {
   readonly onRequestDone?: (done: RequestDone) => void;
   /** Told of every request that has ended, to write a line about it. */
   readonly accessLog?: AccessLog;
+  /** Makes spans of requests; absent where traces are off. */
+  readonly tracing?: Tracing | undefined;
   /** Counts everything. */
   readonly metrics?: TrafficMetrics;
   /** Milliseconds since 1970. */
@@ -93,6 +96,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     limits,
     requests,
     accessLog: options.accessLog ?? (() => {}),
+    tracing: options.tracing,
     reports: createAttemptReports({ circuits, counters: attempts, requests, log, now }),
     conversions: createConversionReports({ log, clock, counters: metrics.conversions }),
     now,

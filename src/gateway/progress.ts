@@ -1,7 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import type { AccessLog, AccessRecord } from '../observe/access-log.ts';
 import type { RequestMetrics } from '../observe/request-metrics.ts';
 import type { RequestRecord, TokenUsage } from '../observe/request-record.ts';
 import type { RouteMeter } from '../observe/route-meter.ts';
+import type { RequestTrace, Tracing } from '../observe/tracing.ts';
 import type { KeyEntry, View } from '../store/store.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { Caller, CallerRecord } from './caller.ts';
@@ -18,6 +20,8 @@ export interface RecordContext {
   readonly requests: RequestMetrics;
   readonly onRequestDone: (done: RequestDone) => void;
   readonly accessLog: AccessLog;
+  /** Undefined where traces are off. */
+  readonly tracing: Tracing | undefined;
 }
 
 /**
@@ -48,6 +52,8 @@ export class Progress implements CallerRecord, AccessRecord {
   readonly #meter: RouteMeter;
   readonly #caller: Caller;
   readonly #started: number;
+  /** The request's span; undefined where traces are off. */
+  readonly trace: RequestTrace | undefined;
   /** When the last piece of a stream went to the caller. */
   #lastPiece = 0;
 
@@ -56,6 +62,8 @@ export class Progress implements CallerRecord, AccessRecord {
     this.#meter = context.requests.route(route);
     this.#caller = caller;
     this.#started = context.clock();
+    const { tracing } = context;
+    this.trace = tracing === undefined ? undefined : startTrace(tracing, route, caller.request);
   }
 
   get route(): string {
@@ -90,7 +98,7 @@ export class Progress implements CallerRecord, AccessRecord {
   }
 
   get traceId(): string | undefined {
-    return undefined;
+    return this.trace?.traceId;
   }
 
   contentBegan(): void {
@@ -113,5 +121,20 @@ export class Progress implements CallerRecord, AccessRecord {
     requests.record(this.#meter, this);
     onRequestDone(this);
     this.#context.accessLog(this);
+    this.trace?.end(this);
   }
+}
+
+function startTrace(
+  tracing: Tracing,
+  route: string,
+  { method = '', headers }: IncomingMessage,
+): RequestTrace {
+  const { traceparent, tracestate } = headers;
+  return tracing.request({
+    method,
+    route,
+    traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+    tracestate: typeof tracestate === 'string' ? tracestate : undefined,
+  });
 }

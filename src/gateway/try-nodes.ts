@@ -1,9 +1,11 @@
 import type { Log } from '../observe/log.ts';
+import type { AttemptTrace, RequestTrace } from '../observe/tracing.ts';
 import type { CallerFormat, NativeWish, Router } from '../routing/route.ts';
 import type { Candidate, KeyEntry } from '../store/store.ts';
 import type { UpstreamPath } from '../upstream/paths.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { Attempt, type Outcome } from './attempt.ts';
+import { outcomeOf } from './attempt-outcome.ts';
 import type { AttemptReports } from './attempt-reports.ts';
 import type { RequestBody } from './body.ts';
 import type { BufferBudget } from './buffer-budget.ts';
@@ -58,6 +60,8 @@ export interface Tries {
   /** The conversion that the last attempt ran, and the fields that it could not carry. */
   conversion: string | undefined;
   dropped: readonly string[] | undefined;
+  /** The request's span; undefined where traces are off. */
+  readonly trace: RequestTrace | undefined;
 }
 
 /** Nodes for which a request may be converted in vain; after these only nodes that need no conversion are tried. */
@@ -131,9 +135,17 @@ export async function tryNodes(
     tries.node = node.id;
     tries.model = model;
     tries.attempts += 1;
+    const span = tries.trace?.attempt({
+      node: node.id,
+      model,
+      baseURL: node.resource.spec.baseURL,
+      number: tries.attempts,
+      format: native ? format : 'chat',
+      stream: inspection.stream,
+    });
     const outcome = native
-      ? await attempt(context, caller, request, candidate, tries.attempts)
-      : await convertedAttempt(context, caller, request, candidate, tries.attempts);
+      ? await attempt(context, caller, request, candidate, tries.attempts, span)
+      : await convertedAttempt(context, caller, request, candidate, tries.attempts, span);
     tries.conversion = native ? undefined : request.conversion?.name;
     tries.dropped = native ? undefined : request.conversion?.current.dropped;
     if (outcome.kind === 'gone') {
@@ -143,6 +155,7 @@ export async function tryNodes(
     if (outcome.kind === 'answering') return undefined;
     failure = outcome.failure;
     tries.failed = [...(tries.failed ?? []), reports.failed(candidate, failure)];
+    span?.failed(outcomeOf(failure));
     if (!isWorthAnother(failure)) break;
   }
   return (
@@ -157,6 +170,7 @@ function attempt(
   { format, inspection, headers, body }: ModelRequest,
   candidate: Candidate,
   number: number,
+  span: AttemptTrace | undefined,
 ): Promise<Outcome> {
   const { node, model } = candidate;
   const { credentials } = node;
@@ -165,7 +179,12 @@ function attempt(
     const made = new Attempt(
       pools.pool(node.id, credentials.connection),
       credentials.connection,
-      { method: 'POST', path: paths[format], headers, body: body.named(model, inspection) },
+      {
+        method: 'POST',
+        path: paths[format],
+        headers: span === undefined ? headers : span.headers(headers),
+        body: body.named(model, inspection),
+      },
       {
         caller,
         format,

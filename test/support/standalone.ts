@@ -23,6 +23,7 @@ export interface StandaloneOptions {
   readonly folders?: Folders;
   readonly flags?: readonly string[];
   readonly logLevel?: 'debug' | 'info';
+  readonly env?: Readonly<Record<string, string>>;
   /** Whether host names resolve; see `ProgramOptions`. */
   readonly names?: boolean;
   /** Whether the console is served too. */
@@ -75,6 +76,7 @@ export async function startStandalone(options: StandaloneOptions = {}): Promise<
       ...(options.flags ?? []),
     ],
     names: options.names ?? true,
+    env: options.env ?? {},
   });
   await program.until('standalone serves', () => program.listens('Serving') !== undefined);
   const address = program.listens('Serving') ?? '';

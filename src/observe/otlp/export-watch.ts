@@ -1,0 +1,42 @@
+import { Counter, type Registry } from 'prom-client';
+import type { Log } from '../log.ts';
+
+interface Exporter<Data> {
+  export(data: Data, done: (result: { code: number; error?: Error }) => void): void;
+}
+
+/**
+ * Counts exports, and logs the first failure of a row and what ended it: a collector that is away for a night is two
+ * lines. Answers a function that puts the watch around an exporter.
+ */
+export function watchExports(
+  log: Log,
+  registry: Registry,
+): <Watched extends Exporter<never>>(signal: 'traces' | 'metrics', exporter: Watched) => Watched {
+  const total = new Counter({
+    name: 'modelgateway_otlp_exports_total',
+    help: 'Exports to an OTLP collector, by signal and result (success, error).',
+    labelNames: ['signal', 'result'],
+    registers: [registry],
+  });
+  return (signal, exporter) => {
+    for (const result of ['success', 'error']) total.inc({ signal, result }, 0);
+    let failing = false;
+    const inner = exporter.export.bind(exporter);
+    exporter.export = (data, done) => {
+      inner(data, (result) => {
+        const good = result.code === 0;
+        total.inc({ signal, result: good ? 'success' : 'error' });
+        if (good && failing) log.info({ signal }, 'The collector takes telemetry again');
+        if (!good && !failing)
+          log.warn(
+            { signal, err: result.error },
+            'Telemetry could not be exported; later failures are counted only',
+          );
+        failing = !good;
+        done(result);
+      });
+    };
+    return exporter;
+  };
+}
