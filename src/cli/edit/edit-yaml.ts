@@ -21,6 +21,10 @@ export function editYaml(text: string, index: number, wanted: unknown): string {
   const others = documents.map((each, at) => (at === index ? undefined : valueIn(each)));
   const attempts = [
     () => spliced(text, documentSplices(text, document, wanted)),
+    // A block scalar at the very end says its last line break only where there is one.
+    () => spliced(text, documentSplices(text, document, wanted)) + lineBreakOf(text),
+    // Blanks on the lines below would become part of the block.
+    () => spliced(text, documentSplices(text, document, wanted, true)),
     () => printedAnew(text, documents, index, wanted),
   ];
   for (const attempt of attempts) {

@@ -35,18 +35,6 @@ export function flowSplices(reading: Reading, node: YAMLMap | YAMLSeq, wanted: o
   const ordered = isSeq ? wantedItems.map(([id]) => id) : inOrderOf(items, wantedItems);
   const values = new Map(wantedItems);
   if (wantedItems.length === 0) return [{ start: range[0], end: range[1], text: isSeq ? '[]' : '{}' }];
-  const splices: Splice[] = [];
-  for (const [place, index] of alignment.kept) {
-    const item = items[place];
-    const now = values.get(ordered[index] ?? '');
-    if (item === undefined || isDeepStrictEqual(item.value, now)) continue;
-    splices.push(...changed(reading, item, now));
-  }
-  const removed = new Set(alignment.removed);
-  for (const place of removed) splices.push(removal(text, items, place));
-
-  const lastKept = items.findLastIndex((_, place) => !removed.has(place));
-  const groups = Map.groupBy(alignment.added, ({ after }) => after);
   const like = items.map(({ node: each }) => each).find((each): each is Scalar => isScalar(each))?.type;
   const print = (index: number) => {
     const id = ordered[index] ?? '';
@@ -54,6 +42,25 @@ export function flowSplices(reading: Reading, node: YAMLMap | YAMLSeq, wanted: o
     if (isSeq) return value;
     return style.isJson ? `${JSON.stringify(id)}: ${value}` : `${inFlow(id, style)}: ${value}`;
   };
+  const splices: Splice[] = [];
+  for (const [place, index] of alignment.kept) {
+    const item = items[place];
+    const now = values.get(ordered[index] ?? '');
+    if (item === undefined || isDeepStrictEqual(item.value, now)) continue;
+    splices.push(...changed(reading, item, now));
+  }
+  const whole = text.slice(range[0], range[1]);
+  if (alignment.kept.length === 0 && !whole.includes('\n')) {
+    const pad = /^[[{] /.test(whole) || (whole === '{}' && !style.isJson) ? ' ' : '';
+    const [open = '', close = ''] = isSeq ? '[]' : '{}';
+    const texts = ordered.map((_, index) => print(index)).join(', ');
+    return [{ start: range[0], end: range[1], text: `${open}${pad}${texts}${pad}${close}` }];
+  }
+  const removed = new Set(alignment.removed);
+  for (const place of removed) splices.push(removal(text, items, place, removed));
+
+  const lastKept = items.findLastIndex((_, place) => !removed.has(place));
+  const groups = Map.groupBy(alignment.added, ({ after }) => after);
   for (const [after, group] of groups) {
     splices.push(
       ...addition(
@@ -115,7 +122,7 @@ function changed(reading: Reading, item: Item, wanted: unknown): Splice[] {
 }
 
 /** One entry with its comma; with its whole line where it stands alone on it. */
-function removal(text: string, items: readonly Item[], place: number): Splice {
+function removal(text: string, items: readonly Item[], place: number, removed: ReadonlySet<number>): Splice {
   const item = items[place];
   if (item === undefined) throw new UnspliceableError('an entry is gone');
   const { start, end, comma } = item;
@@ -132,7 +139,7 @@ function removal(text: string, items: readonly Item[], place: number): Splice {
   }
   // The blank before it goes with it.
   const before = items[place - 1];
-  const from = before?.comma === undefined ? start : before.comma + 1;
+  const from = before?.comma === undefined || removed.has(place - 1) ? start : before.comma + 1;
   return {
     start: text.slice(from, start).trim() === '' && !text.slice(from, start).includes('\n') ? from : start,
     end: stop,

@@ -35,7 +35,8 @@ export function entryId(value: unknown): string {
   if (isMembers(value)) {
     const { name, kind, metadata } = value;
     if (typeof name === 'string') return `name ${name}`;
-    if (isMembers(metadata)) return `object ${JSON.stringify([kind, metadata['namespace'], metadata['name']])}`;
+    if (isMembers(metadata))
+      return `object ${JSON.stringify([kind, metadata['namespace'], metadata['name']])}`;
   }
   return `value ${JSON.stringify(value)}`;
 }

@@ -30,13 +30,19 @@ import { behindColon, entry, member, styleOf } from './yaml-style.ts';
 
 /**
  * The replacements that make a document say `wanted`: only what differs is touched, and where something is added the
- * lines around it show how. Throws UnspliceableError where the text is too unusual for that.
+ * lines around it show how. `quotesLines` keeps
+ * text of several lines from getting a block of its own. Throws UnspliceableError where the text is too unusual.
  */
-export function documentSplices(text: string, document: Document, wanted: unknown): Splice[] {
+export function documentSplices(
+  text: string,
+  document: Document,
+  wanted: unknown,
+  quotesLines = false,
+): Splice[] {
   const reading: Reading = {
     text,
     document,
-    style: styleOf(document, text),
+    style: styleOf(document, text, quotesLines),
     lineBreak: lineBreakOf(text),
     inside: (node, value) => inside(reading, node, value),
   };
