@@ -15,7 +15,12 @@ if (isPlugin || isCompleter || !isForRole(args)) {
   const { runCommand } = await import('./cli/run.ts');
   const name = isPlugin || isCompleter ? 'kubectl modelgateway' : 'model-gateway';
   const roles = name === 'model-gateway' ? roleSummaries : {};
-  await runCommand(isCompleter ? ['__complete', ...args] : args, name, roles);
+  await runCommand(isCompleter ? ['__complete', ...args] : args, name, roles, {
+    console: {
+      summary: 'the administration interface, in your browser',
+      load: async () => (await import('./console/command.ts')).addConsole,
+    },
+  });
 } else {
   await startRole();
 }

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { folderDeclarations } from './cli/edit/folder-declarations.ts';
+import { adminCircuits } from './cli/route/admin-circuits.ts';
 import type { Address } from './config.ts';
 import { isLoopback } from './console/command.ts';
 import { type RunningConsole, startConsole } from './console/console.ts';
-import { explainFrom } from './console/explain.ts';
+import { explainFrom, type ReadCircuits } from './console/explain.ts';
 import type { Log } from './observe/log.ts';
 import { explain, listenOn, version } from './process.ts';
 
@@ -43,6 +44,7 @@ export async function serveConsole(options: {
     return undefined;
   }
   const declarations = folderDeclarations({ manifests, data });
+  const readCircuits: ReadCircuits = (asking) => adminCircuits(`http://${host}:${adminListen.port}`, asking);
   const port = adminListen.port === 0 ? 0 : adminListen.port + 1;
   const file = join(data, addressFile);
   const keepAddress = async (running: RunningConsole): Promise<void> => {
@@ -55,7 +57,7 @@ export async function serveConsole(options: {
       const started: RunningConsole = await startConsole({
         declarations,
         namespace: undefined,
-        explain: explainFrom(declarations, homeNamespace),
+        explain: explainFrom(declarations, homeNamespace, readCircuits, signal, undefined),
         host: onHost,
         port: onPort,
         readOnly: false,

@@ -6,7 +6,8 @@ import { explained, formatHelp, helpTopics } from './help.ts';
 /** Adds one command, or a group of them, to the program. */
 export type AddCommand = (program: Command, context: CommandContext) => void;
 
-interface Entry {
+/** A command as the program's help lists it. */
+export interface Entry {
   readonly summary: string;
   /** Loaded when the command is called, so that none pays for another. */
   readonly load: () => Promise<AddCommand>;
@@ -69,12 +70,14 @@ const entries: Readonly<Record<string, Entry>> = {
  * is there. `all` loads every one, for completion and for tests of the help.
  *
  * @param roles the commands that `main.ts` runs itself, with their summaries
+ * @param more commands of rooms above this one
  */
 export async function buildProgram(
   context: CommandContext,
   args: readonly string[],
   roles: Readonly<Record<string, string>>,
   all = false,
+  more: Readonly<Record<string, Entry>> = {},
 ): Promise<Command> {
   const program = new Command(context.calledAs)
     .description('Nodes, models and keys of a Model Gateway, in a cluster or a folder of manifests.')
@@ -91,7 +94,7 @@ export async function buildProgram(
   for (const [name, summary] of Object.entries(roles)) program.command(name).summary(summary);
   const named = args.find((arg) => !arg.startsWith('-'));
   const wanted = named === 'help' ? args[args.indexOf('help') + 1] : named;
-  for (const [name, { summary, load }] of Object.entries(entries)) {
+  for (const [name, { summary, load }] of Object.entries({ ...entries, ...more })) {
     if (all || name === wanted) {
       const add = await load();
       add(program, context);

@@ -7,7 +7,7 @@ import { DeclarationError } from './edit/declarations.ts';
 import { declarationMessage } from './error-message.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from './exit-codes.ts';
 import { openPlace } from './place.ts';
-import { buildProgram } from './program.ts';
+import { buildProgram, type Entry } from './program.ts';
 
 /** How long a command may take to end after Ctrl-C before it is ended. */
 const graceMs = 2_000;
@@ -18,11 +18,13 @@ const graceMs = 2_000;
  * @param args what stands behind the program's name
  * @param calledAs the program's name, for messages
  * @param roles the commands that are not run here, for the help: name and summary
+ * @param more commands of rooms above this one
  */
 export async function runCommand(
   args: readonly string[],
   calledAs: string,
   roles: Readonly<Record<string, string>>,
+  more: Readonly<Record<string, Entry>>,
 ): Promise<never> {
   const { stdin, stdout, stderr, env } = process;
   const stop = new AbortController();
@@ -54,7 +56,7 @@ export async function runCommand(
     clock: systemClock,
     env,
   };
-  const code = await exitCodeOfRun(args, context, roles);
+  const code = await exitCodeOfRun(args, context, roles, more);
   // Pipes may take the last bytes later than the command ends.
   await new Promise((resolve) => stdout.write('', resolve));
   process.exit(code);
@@ -65,6 +67,7 @@ export async function exitCodeOfRun(
   args: readonly string[],
   context: CommandContext,
   roles: Readonly<Record<string, string>>,
+  more: Readonly<Record<string, Entry>> = {},
 ): Promise<ExitCode> {
   try {
     if (args[0] === '__complete') {
@@ -72,7 +75,7 @@ export async function exitCodeOfRun(
       await complete(args.slice(1), context, (asked) => buildProgram(asked, [], roles, true));
       return exitCodes.done;
     }
-    const program = await buildProgram(context, args, roles);
+    const program = await buildProgram(context, args, roles, false, more);
     await program.parseAsync([...args], { from: 'user' });
     return exitCodes.done;
   } catch (error) {

@@ -1,20 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { CommandError } from '../cli/command-error.ts';
+import type { CommandContext } from '../cli/context.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
 import { explained } from '../cli/help.ts';
-import { listedNamespace, type PlaceFlags, withPlace } from '../cli/place.ts';
+import { connectCluster, isFolder, listedNamespace, type PlaceFlags, withPlace } from '../cli/place.ts';
 import type { AddCommand } from '../cli/program.ts';
+import { adminCircuits } from '../cli/route/admin-circuits.ts';
+import { podCircuits } from '../cli/route/pod-circuits.ts';
+import type { KubeClient } from '../kube/client.ts';
 import { productVersion } from '../observe/version.ts';
 import { startConsole } from './console.ts';
-import { explainFrom } from './explain.ts';
+import { explainFrom, type ReadCircuits } from './explain.ts';
 import { openInBrowser } from './open-in-browser.ts';
 
 interface Flags extends PlaceFlags {
   readonly listen: { readonly host: string; readonly port: number };
   readonly gatewayUrl?: string;
   readonly homeNamespace?: string;
+  readonly adminUrl?: string;
   readonly readOnly?: boolean;
   readonly open: boolean;
   readonly idleMinutes: number;
@@ -29,9 +34,14 @@ export const addConsole: AddCommand = (program, context) => {
     .command('console')
     .summary('the administration interface in the browser')
     .description('Serves the administration interface to your browser, with your own rights.')
-    .option('--listen <host:port>', 'address to listen on', address, { host: '127.0.0.1', port: 0 })
+    .addOption(
+      new Option('--listen <host:port>', 'address to listen on')
+        .argParser(address)
+        .default({ host: '127.0.0.1', port: 0 }, '127.0.0.1, any port'),
+    )
     .option('--gateway-url <url>', 'base URL of the gateway, for "Try it" and snippets', baseURL)
     .option('--home-namespace <name>', "the platform team's namespace (default: the listed one)")
+    .option('--admin-url <url>', 'admin address of a gateway on a folder (http://127.0.0.1:9090)')
     .option('--read-only', 'nothing can be changed')
     .option('--no-open', 'do not open the browser')
     .option('--idle-minutes <n>', 'signed out after this time without an act', minutes, 60)
@@ -50,7 +60,13 @@ export const addConsole: AddCommand = (program, context) => {
       const running = await startConsole({
         declarations,
         namespace: listedNamespace(flags, declarations),
-        explain: explainFrom(declarations, flags.homeNamespace ?? declarations.namespace),
+        explain: explainFrom(
+          declarations,
+          flags.homeNamespace ?? declarations.namespace,
+          circuitsOf(flags, declarations.namespace, context.env),
+          context.signal,
+          listedNamespace(flags, declarations),
+        ),
         ...flags.listen,
         names: flags.hostName === undefined ? [] : [flags.hostName],
         ...(tls === undefined ? {} : { tls }),
@@ -81,6 +97,18 @@ export const addConsole: AddCommand = (program, context) => {
   withPlace(command, 'many');
   explained(command, { examples: ['console', 'console --manifests model-gateway/manifests --no-open'] });
 };
+
+/** Circuits are in the gateways' memory: their metrics tell of them, by the admin port or by the API server. */
+function circuitsOf(flags: Flags, namespace: string, env: CommandContext['env']): ReadCircuits {
+  if (isFolder(flags, env) || flags.adminUrl !== undefined) {
+    return (signal) => adminCircuits(flags.adminUrl ?? 'http://127.0.0.1:9090', signal);
+  }
+  let client: Promise<KubeClient> | undefined;
+  return async (signal) => {
+    client ??= connectCluster(flags);
+    return podCircuits(await client, flags.homeNamespace ?? namespace, signal);
+  };
+}
 
 async function tlsOf({ tlsCert, tlsKey }: Flags): Promise<{ cert: string; key: string } | undefined> {
   if (tlsCert === undefined && tlsKey === undefined) return undefined;

@@ -35,8 +35,13 @@ function formatText({ model, native, conversion }: ExplainedNode): string {
 }
 
 function whyText(node: ExplainedNode): string {
-  const texts = [
-    ...node.excluded.map(({ message, remedy }) => `${message} (${remedy})`),
+  const excluded = node.excluded.map(({ message, remedy }) => `${message} (${remedy})`);
+  return [...excluded, ...remarksOf(node)].join('; ');
+}
+
+/** What people should know of a node that takes the request: why it is a last resort, what a conversion drops, notes. */
+export function remarksOf(node: ExplainedNode): string[] {
+  return [
     ...node.demoted.map((why) => {
       if (why.reason === 'circuit') return `last resort: its circuit is open in ${why.gateways.join(', ')}`;
       return `last resort: phase ${why.phase}, confirmed ${age(why.ageMs)} ago`;
@@ -49,7 +54,6 @@ function whyText(node: ExplainedNode): string {
       : [`drops ${node.conversion?.dropped?.join(', ')}`]),
     ...node.notes,
   ];
-  return texts.join('; ');
 }
 
 function age(ms: number): string {
