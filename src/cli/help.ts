@@ -112,7 +112,7 @@ function optionRows(command: Command, helper: Help): (readonly [string, string])
       const preset =
         option.defaultValue === undefined || typeof option.defaultValue === 'boolean'
           ? ''
-          : ` (${String(option.defaultValue)})`;
+          : ` (${option.defaultValueDescription ?? String(option.defaultValue)})`;
       return [left, `${option.description}${preset}`] as const;
     });
 }
