@@ -113,7 +113,17 @@ const values = group({
   }),
   credentials: group({ sealedOnly: flag }),
   gatewayURL: z.string().regex(/^(https?:\/\/[^?#@\s]+)?$/),
-  log: group({ level: z.enum(logLevels), format: z.enum(logFormats) }),
+  log: group({
+    level: z.enum(logLevels),
+    format: z.enum(logFormats),
+    access: z.string().regex(/^(all|failed|off|0?\.[0-9]{1,6}|[01])?$/),
+  }),
+  telemetry: group({
+    otlpEndpoint: z.string().regex(/^(https?:\/\/[^?#@\s]+)?$/),
+    traces: flag,
+    metrics: flag,
+    sampleRatio: orNull(z.number().min(0).max(1)),
+  }),
   controller: group(role),
   gateway,
   tls: group({

@@ -2,8 +2,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isScalar, parse, parseAllDocuments, visit } from 'yaml';
+import { readConfig } from '../../src/config.ts';
 import type { JsonSchema } from '../../src/resources/json-schema.ts';
-import { chartFolder, render, renderText } from '../support/chart.ts';
+import { chartFolder, type Rendered, render, renderText } from '../support/chart.ts';
 import { everythingOn } from '../support/everything-on.ts';
 import { type Helm, startHelm } from '../support/helm.ts';
 import { renderMany } from '../support/umbrella.ts';
@@ -64,6 +65,9 @@ const samples: Readonly<Record<string, unknown>> = {
   'watch.namespaces': ['models', 'other'],
   'watch.secretNamespaces': ['other'],
   gatewayURL: 'https://other.example/v1',
+  'log.access': 'failed',
+  'telemetry.otlpEndpoint': 'http://other.example:4318',
+  'telemetry.sampleRatio': 0,
   nodes: [{ name: 'other', spec: { baseURL: 'https://other.example/v1' } }],
   apiKeys: [{ name: 'other', secretName: 'other' }],
   masterKeys: [{ name: 'other', secretName: 'other' }],
@@ -232,6 +236,33 @@ describe('rendering', () => {
     }
   });
 
+  test.each([
+    ['default values', {}, { namespaces: ['models'], traffic: { drainSeconds: 240 } }],
+    [
+      'everything on',
+      everythingOn,
+      {
+        namespaces: ['models', 'team-a', 'team-b'],
+        log: { level: 'debug', format: 'text' },
+        traffic: {
+          drainSeconds: 120,
+          limits: { maxBodyBytes: 1_048_576, maxBufferedBytes: 104_857_600, maxAttempts: 5 },
+        },
+      },
+    ],
+    ['all namespaces', { watch: { allNamespaces: true } }, { namespaces: 'all' }],
+  ])('the program takes the arguments and variables: %s', async (_, values, wanted) => {
+    const configs = (await render(helm, { values }))
+      .filter(({ kind }) => kind === 'Deployment')
+      .map(configOf);
+    expect(configs.find((config) => config.command === 'gateway')).toMatchObject(wanted);
+    const { namespaces } = wanted;
+    expect(configs.find((config) => config.command === 'controller')).toMatchObject({
+      ...(namespaces === undefined ? {} : { namespaces }),
+      gatewayURL: 'gatewayURL' in values ? values.gatewayURL : 'http://mg-model-gateway.models.svc/v1',
+    });
+  });
+
   test('keys and nodes of the values wait for their definitions where the cluster has none, and only there', async () => {
     const kinds = ['UpstreamNode', 'APIKey', 'MasterKey'];
     const ours = async (apiVersions: readonly string[]) =>
@@ -284,3 +315,13 @@ describe('rendering', () => {
     expect([chart['version'], chart['appVersion']]).toEqual([program.version, program.version]);
   });
 });
+
+/** What the program makes of the arguments and variables of a Deployment's container. @throws ConfigError */
+function configOf({ spec }: Rendered) {
+  const { template } = spec as {
+    template: { spec: { containers: { args: string[]; env: { name: string; value?: string }[] }[] } };
+  };
+  const [container] = template.spec.containers;
+  const env = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value ?? name]));
+  return readConfig(container?.args ?? [], env);
+}

@@ -15,7 +15,13 @@ export const everythingOn = {
   watch: { namespaces: ['models', 'team-a', 'team-b'] },
   credentials: { sealedOnly: true },
   gatewayURL: 'https://models.example.com/v1',
-  log: { level: 'debug', format: 'text' },
+  log: { level: 'debug', format: 'text', access: '0.1' },
+  telemetry: {
+    otlpEndpoint: 'http://collector.example:4318',
+    traces: true,
+    metrics: true,
+    sampleRatio: 0.25,
+  },
   controller: { ...role('controller'), replicas: 3 },
   gateway: {
     ...role('gateway'),

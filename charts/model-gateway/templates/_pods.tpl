@@ -53,6 +53,9 @@ spec:
         # The heap follows the memory limit of the container; the rest of it is for buffers.
         - name: NODE_OPTIONS
           value: {{ printf "--max-old-space-size-percentage=%v" $values.heapPercentage | quote }}
+        {{- with include "model-gateway.telemetry" .root }}
+        {{- . | nindent 8 }}
+        {{- end }}
         {{- with $values.extraEnv }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
@@ -154,4 +157,28 @@ spec:
 {{- end -}}
 {{- end -}}
 {{- $flags | toJson -}}
+{{- end -}}
+
+{{/* The variables by which both roles export telemetry. */}}
+{{- define "model-gateway.telemetry" -}}
+{{- with .Values.telemetry -}}
+{{- if .otlpEndpoint -}}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ .otlpEndpoint | quote }}
+{{- if not .traces }}
+- name: OTEL_TRACES_EXPORTER
+  value: none
+{{- end }}
+{{- if not .metrics }}
+- name: OTEL_METRICS_EXPORTER
+  value: none
+{{- end }}
+{{- if not (kindIs "invalid" .sampleRatio) }}
+- name: OTEL_TRACES_SAMPLER
+  value: parentbased_traceidratio
+- name: OTEL_TRACES_SAMPLER_ARG
+  value: {{ .sampleRatio | quote }}
+{{- end }}
+{{- end -}}
+{{- end -}}
 {{- end -}}
