@@ -154,11 +154,11 @@ function run(command: string, state: BuildState, developmentModules: string | un
   const { status, signal, stdout, stderr } = spawnSync('sh', ['-ec', command], {
     cwd: join(state.folder, state.workdir),
     env: {
+      ...state.env,
       PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
       HOME: process.env['HOME'],
       // What the lock file names by its digest need not be fetched again.
       npm_config_prefer_offline: 'true',
-      ...state.env,
     },
     encoding: 'utf8',
     timeout: 10 * 60_000,

@@ -1,0 +1,239 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Answer, type Caller, callerOf } from '../support/caller.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Helm } from '../support/helm.ts';
+import { steadyLoad } from '../support/steady-load.ts';
+import type { KindCluster } from './kind-cluster.ts';
+
+interface Step {
+  readonly name: string;
+  /** Answers what was measured, if anything. @throws when it fails */
+  readonly run: () => Promise<string | undefined>;
+}
+
+interface Stage {
+  readonly cluster: KindCluster;
+  readonly helm: Helm;
+  readonly image: string;
+}
+
+const namespace = 'model-gateway';
+const gateway = 'deployment/model-gateway-gateway';
+const chart = fileURLToPath(new URL('../../charts/model-gateway', import.meta.url));
+const modelServer = readFileSync(new URL('./model-server.mjs', import.meta.url), 'utf8');
+const requestsPerSecond = 20;
+
+/** The life of an installation, in order: each step builds on those before it. */
+export function steps({ cluster, helm, image }: Stage): readonly Step[] {
+  const { kubectl } = cluster;
+  const own = (...args: string[]) => kubectl(['--namespace', namespace, ...args]);
+  const apply = (...objects: object[]) =>
+    kubectl(
+      ['--namespace', namespace, 'apply', '--filename', '-'],
+      JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }),
+    );
+  const keyOf = async (secret: string): Promise<string> => {
+    const encoded = await own('get', 'secret', secret, '--output=jsonpath={.data.apiKey}');
+    return Buffer.from(encoded, 'base64').toString();
+  };
+  let caller: Caller = callerOf(`${cluster.origin}/v1`, 'none');
+
+  const install = (...more: string[]) =>
+    helm.ok(
+      [
+        ...['upgrade', '--install', 'model-gateway', chart, '--namespace', namespace, '--create-namespace'],
+        ...['--values', '-', '--wait', '--timeout', '5m', ...more],
+      ],
+      JSON.stringify(values(image)),
+    );
+
+  /** Does something while callers come at a steady pace; none of them may notice. */
+  const unnoticed = async (something: () => Promise<unknown>): Promise<string> => {
+    const load = steadyLoad(caller, 'm', requestsPerSecond);
+    const [done] = await Promise.allSettled([something()]);
+    const { sent, failures } = await load.stop();
+    if (done.status === 'rejected') throw done.reason;
+    if (failures.length > 0) throw new Error(`${failures.length} of ${sent} requests failed: ${failures[0]}`);
+    return `${sent} requests, 0 failed`;
+  };
+
+  return [
+    {
+      name: 'the chart installs, and Helm waits until it works',
+      async run() {
+        await kubectl(['create', 'namespace', namespace]);
+        await apply(...modelServerObjects(image), credential('credential-one'));
+        await own('rollout', 'status', 'deployment/model-server', '--timeout=3m');
+        await install();
+        return undefined;
+      },
+    },
+    {
+      name: 'the first request is answered with the generated key',
+      async run() {
+        caller = callerOf(`${cluster.origin}/v1`, await keyOf('first-key'));
+        await eventually('a request is answered', async () => (await tried(caller)).status === 200, 60_000);
+        return undefined;
+      },
+    },
+    {
+      name: 'helm test passes',
+      run: async () => void (await helm.ok(['test', 'model-gateway', '--namespace', namespace])),
+    },
+    {
+      name: 'a revoked key is refused within 2 s',
+      async run() {
+        await apply(key('second'));
+        await own('wait', '--for=condition=Ready', 'apikey/second', '--timeout=60s');
+        const second = callerOf(`${cluster.origin}/v1`, await keyOf('second'));
+        await eventually('the second key opens', async () => (await tried(second)).status === 200, 30_000);
+        await own('delete', 'apikey', 'second', '--wait=false');
+        const began = performance.now();
+        // Several in a row: each gateway has to know.
+        let refused = 0;
+        while (refused < 20) {
+          refused = (await tried(second)).status === 401 ? refused + 1 : 0;
+          if (performance.now() - began > 10_000) throw new Error('the key still opens after 10 s');
+        }
+        const ms = Math.round(performance.now() - began);
+        if (ms > 2_000) throw new Error(`it took ${ms} ms`);
+        return `${ms} ms`;
+      },
+    },
+    {
+      name: 'a changed Secret is used for the next requests',
+      run: () =>
+        unnoticed(async () => {
+          await apply(credential('credential-two'));
+          await eventually(
+            'the new credential arrives',
+            async () => (await tried(caller)).text.includes('"two"'),
+            30_000,
+          );
+        }),
+    },
+    {
+      name: 'a rolling restart under load loses nothing',
+      run: () =>
+        unnoticed(async () => {
+          await own('rollout', 'restart', gateway);
+          await own('rollout', 'status', gateway, '--timeout=5m');
+        }),
+    },
+    {
+      name: 'a drained node under load loses nothing',
+      run: async () => {
+        const pods = await own(
+          'get',
+          'pods',
+          '--selector=app.kubernetes.io/component=gateway',
+          '--output=jsonpath={.items[0].spec.nodeName}',
+        );
+        try {
+          return await unnoticed(() =>
+            kubectl(['drain', pods, '--ignore-daemonsets', '--delete-emptydir-data', '--timeout=5m']),
+          );
+        } finally {
+          await kubectl(['uncordon', pods]);
+        }
+      },
+    },
+    {
+      name: 'a killed leader is followed by another within 20 s',
+      async run() {
+        const holder = () =>
+          own('get', 'lease', 'model-gateway-controller', '--output=jsonpath={.spec.holderIdentity}');
+        const before = await holder();
+        const pod = before.slice(0, before.lastIndexOf('_'));
+        await own('delete', 'pod', pod, '--force', '--grace-period=0');
+        const began = performance.now();
+        await eventually('another leads', async () => !['', before].includes(await holder()), 60_000, 250);
+        const seconds = (performance.now() - began) / 1000;
+        if (seconds > 20) throw new Error(`it took ${seconds.toFixed(1)} s`);
+        return `${seconds.toFixed(1)} s`;
+      },
+    },
+    {
+      name: 'an upgrade under load loses nothing',
+      run: () => unnoticed(() => install('--set', 'log.level=debug')),
+    },
+    {
+      name: 'uninstalling leaves definitions, nodes and keys',
+      async run() {
+        await apply(
+          { apiVersion, kind: 'UpstreamNode', metadata: { name: 'kept' }, spec: node('kept').spec },
+          key('kept'),
+        );
+        await helm.ok(['uninstall', 'model-gateway', '--namespace', namespace, '--wait']);
+        const left = await own('get', 'upstreamnodes,apikeys', '--output=name');
+        for (const name of ['upstreamnode.modelgateway.dev/kept', 'apikey.modelgateway.dev/kept']) {
+          if (!left.includes(name)) throw new Error(`${name} is gone; left: ${left}`);
+        }
+        return undefined;
+      },
+    },
+  ];
+}
+
+/** An answer, or status 0 where there was none. */
+function tried(caller: Caller): Promise<Pick<Answer, 'status' | 'text'>> {
+  return caller.chat('m').catch((error: unknown) => ({ status: 0, text: String(error) }));
+}
+
+function values(image: string): object {
+  const colon = image.lastIndexOf(':');
+  return {
+    image: { repository: image.slice(0, colon), tag: image.slice(colon + 1), pullPolicy: 'Never' },
+    gateway: { drainSeconds: 30, service: { type: 'NodePort', nodePort: 30_080 } },
+    nodes: [node('model-server')],
+    apiKeys: [{ name: 'first', secretName: 'first-key' }],
+  };
+}
+
+const apiVersion = 'modelgateway.dev/v1alpha1';
+
+function node(name: string) {
+  const baseURL = `http://model-server.${namespace}.svc:8000/v1`;
+  const spec = { baseURL, apiKeySecretRef: { name: 'model-server' } };
+  return { name, spec };
+}
+
+function key(name: string): object {
+  return { apiVersion, kind: 'APIKey', metadata: { name }, spec: { secretName: name } };
+}
+
+function credential(apiKey: string): object {
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'model-server' }, stringData: { apiKey } };
+}
+
+/** On the control plane's node, which is not drained. */
+function modelServerObjects(image: string): object[] {
+  const labels = { app: 'model-server' };
+  const container = {
+    name: 'model-server',
+    image,
+    imagePullPolicy: 'Never',
+    command: ['node', '--input-type=module', '--eval', modelServer],
+    readinessProbe: { httpGet: { path: '/v1/models', port: 8000 } },
+  };
+  const pod = {
+    nodeSelector: { 'node-role.kubernetes.io/control-plane': '' },
+    tolerations: [{ operator: 'Exists' }],
+    containers: [container],
+  };
+  return [
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'model-server' },
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: pod } },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'model-server' },
+      spec: { selector: labels, ports: [{ port: 8000 }] },
+    },
+  ];
+}
