@@ -33,7 +33,7 @@ export const addCheck: AddCommand = (program, context) => {
     .description('Checks a folder of manifests before a push: schema, references, secrets.')
     .argument('<dir>', 'the folder, or - for manifests that are piped in')
     .addOption(new Option('-o, --output <format>', formats.join(', ')).choices(formats).default('table'))
-    .option('--sarif', 'the same as -o sarif: SARIF 2.1.0, for code scanning')
+    .option('--sarif', 'the same as -o sarif, for code scanning')
     .option('--strict', 'warnings fail too')
     .option('--home-namespace <name>', "the platform team's namespace", 'default')
     .action(async (dir: string, flags: CheckFlags) => {
@@ -48,7 +48,7 @@ export const addCheck: AddCommand = (program, context) => {
   completes(command, 'file');
   explained(command, {
     notes: [
-      'Nothing is contacted. Objects of other kinds are passed over, Helm templates too;',
+      'Nothing is contacted. Other kinds are passed over, and so are Helm templates;',
       'a Kustomize folder is read as it stands: to judge the result, pipe it in.',
       'Exit code 1: there was an error, or with --strict a warning. Keys are not shown.',
     ],

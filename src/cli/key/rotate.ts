@@ -29,8 +29,8 @@ export function addKeyRotate(...[group, context, words]: [...Parameters<AddComma
   const { noun } = words;
   const command = group
     .command('rotate')
-    .summary('issue a new key into the Secret; the old one lives on for a while')
-    .description(`Issues a new ${noun} into its Secret; the old one stays valid for the overlap.`)
+    .summary('issue a new key; the old one lives on for a while')
+    .description(`Issues a new ${noun} into its Secret; the old one lives on for a while.`)
     .argument('<name...>', `names of the ${noun}s`)
     .option('--overlap <span>', 'how long the old one stays valid: 24h, 7d, 0', overlapSeconds)
     .option('--no-wait', 'do not wait until the new one is in force')

@@ -46,10 +46,10 @@ export const addRoute: AddCommand = (program, context) => {
     .summary('why a request for a model would go where')
     .description('Explains where a request goes: each node in order with its share, or why not.')
     .argument('<model>', 'the name that callers send')
-    .option('--key <name>', 'the key that they send (default: any key of the namespace)')
-    .addOption(new Option('--format <format>', formats.join(', ')).choices(formats).default('chat'))
-    .option('--request <file>', 'a request as JSON, - for stdin: what converting it drops')
-    .option('--home-namespace <name>', "the gateway's home namespace (default: found out)")
+    .option('--key <name>', 'the key they send (default: any of the namespace)')
+    .addOption(new Option('--format <name>', formats.join('|')).choices(formats).default('chat'))
+    .option('--request <file>', 'a request as JSON, or - : what a conversion drops')
+    .option('--home-namespace <ns>', "the gateway's home namespace (default: found out)")
     .option('--admin-url <url>', 'of a gateway on a folder (http://127.0.0.1:9090)', adminURL)
     .action((model: string, flags: Flags) => explainOne(context, model, flags));
   withPlace(withOutput(command, ['table', 'json', 'yaml']));
