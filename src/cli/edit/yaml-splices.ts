@@ -30,19 +30,19 @@ import { behindColon, entry, member, styleOf } from './yaml-style.ts';
 
 /**
  * The replacements that make a document say `wanted`: only what differs is touched, and where something is added the
- * lines around it show how. `quotesLines` keeps
- * text of several lines from getting a block of its own. Throws UnspliceableError where the text is too unusual.
+ * lines around it show how. `isCareful` keeps
+ * blanks on the lines below a block of text from becoming part of it. Throws UnspliceableError where the text is too unusual.
  */
 export function documentSplices(
   text: string,
   document: Document,
   wanted: unknown,
-  quotesLines = false,
+  isCareful = false,
 ): Splice[] {
   const reading: Reading = {
     text,
     document,
-    style: styleOf(document, text, quotesLines),
+    style: styleOf(document, text, isCareful),
     lineBreak: lineBreakOf(text),
     inside: (node, value) => inside(reading, node, value),
   };
@@ -166,12 +166,15 @@ function restOfLine(text: string, at: number): string {
 }
 
 /** Takes away the lines from `start` to `end`, with the comment behind. */
-function wholeLines({ text }: Reading, start: number, end: number): Splice {
+function wholeLines({ text, style, lineBreak }: Reading, start: number, end: number): Splice {
   const from = lineStart(text, start);
   if (text.slice(from, start).trim() !== '')
     throw new UnspliceableError('something stands before it on its line');
   if (!isRestOfLineBlank(text, end)) throw new UnspliceableError('something stands behind it on its line');
-  return { start: from, end: lineEnd(text, end), text: '' };
+  const stop = lineEnd(text, end);
+  // A block of text above would take blanks on the lines below for its own.
+  const below = style.isCareful ? (/^(?:[ \t]*\r?\n)+/.exec(text.slice(stop))?.[0] ?? '') : '';
+  return { start: from, end: stop + below.length, text: lineBreak.repeat(below.split('\n').length - 1) };
 }
 
 function linesAfter(

@@ -9,12 +9,12 @@ export interface YamlStyle {
   readonly indentSeq: boolean;
   /** Whether everything is written as JSON has it. */
   readonly isJson: boolean;
-  /** Whether text of several lines goes into quotes rather than into a block of its own. */
-  readonly quotesLines: boolean;
+  /** Whether text of several lines goes into quotes rather than into a block, which blanks below would become part of. */
+  readonly isCareful: boolean;
 }
 
 /** Reads the style off the first things that show it; else two columns, and dashes further in. */
-export function styleOf(document: Document, text: string, quotesLines: boolean): YamlStyle {
+export function styleOf(document: Document, text: string, isCareful: boolean): YamlStyle {
   let indent: number | undefined;
   let indentSeq: boolean | undefined;
   const columnOf = (offset: number) => offset - (text.lastIndexOf('\n', offset - 1) + 1);
@@ -33,7 +33,7 @@ export function styleOf(document: Document, text: string, quotesLines: boolean):
   const root = document.contents;
   const [first] = isMap(root) && isFlow(root) ? root.items : [];
   const isJson = isScalar(first?.key) && first.key.type === Scalar.QUOTE_DOUBLE;
-  return { indent: indent ?? 2, indentSeq: indentSeq ?? true, isJson, quotesLines };
+  return { indent: indent ?? 2, indentSeq: indentSeq ?? true, isJson, isCareful };
 }
 
 /** A value on one line, as it may stand inside brackets; strings quoted as `like` is. */
@@ -65,13 +65,13 @@ export function entry(value: unknown, style: YamlStyle, like?: Scalar.Type): str
   return stringify([value], options(style, like)).replace(/\n$/, '');
 }
 
-function options({ indent, indentSeq, quotesLines }: YamlStyle, like?: Scalar.Type) {
+function options({ indent, indentSeq, isCareful }: YamlStyle, like?: Scalar.Type) {
   const isQuoted = like === Scalar.QUOTE_DOUBLE || like === Scalar.QUOTE_SINGLE;
   return {
     lineWidth: 0,
     indent,
     indentSeq,
-    blockQuote: quotesLines ? false : ('literal' as const),
+    blockQuote: isCareful ? false : ('literal' as const),
     // kubectl reads YAML 1.1, to which `on` and `1:30` are no strings.
     compat: 'yaml-1.1',
     ...(isQuoted ? ({ defaultStringType: like, defaultKeyType: Scalar.PLAIN } as const) : {}),

@@ -224,7 +224,7 @@ const rows: readonly Row[] = [
       ),
     ],
     after:
-      'apiVersion: v1\nkind: List\nitems:\n- kind: A\n  metadata: {name: a}\n  spec:\n    a: 2 # one\n- kind: B # b\n  metadata: {name: b}\n  spec: {c: 1}\n',
+      'apiVersion: v1\nkind: List\nitems:\n- kind: A\n  metadata: {name: a}\n  spec:\n    a: 2 # one\n- kind: B # b\n  metadata: {name: b}\n  spec: { c: 1 }\n',
   },
   {
     what: 'an anchor that nothing changes for',
