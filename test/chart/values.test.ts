@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isScalar, parse, parseAllDocuments, visit } from 'yaml';
 import { readConfig } from '../../src/config.ts';
 import type { JsonSchema } from '../../src/resources/json-schema.ts';
-import { chartFolder, type Rendered, render, renderText } from '../support/chart.ts';
+import { chartFolder, objectsIn, type Rendered, render, renderText } from '../support/chart.ts';
 import { everythingOn } from '../support/everything-on.ts';
 import { type Helm, startHelm } from '../support/helm.ts';
 import { renderMany } from '../support/umbrella.ts';
@@ -276,6 +276,31 @@ describe('rendering', () => {
     expect(later.flatMap(({ metadata }) => Object.keys(metadata.annotations ?? {}))).not.toContain(
       'helm.sh/hook',
     );
+  });
+
+  test("the README's first line makes the node and the key that its others use", async () => {
+    const readme = await readFile(join(chartFolder, 'README.md'), 'utf8');
+    const lines =
+      /## From nothing to a first token\n\n```sh\n([\s\S]+?)\n```/.exec(readme)?.[1]?.split('\n') ?? [];
+    expect(lines).toHaveLength(5);
+    const [, namespace = '', set = ''] =
+      /^helm install model-gateway oci:\/\/\S+ -n (\S+) --create-namespace --wait --set '([^']+)'$/.exec(
+        lines[0] ?? '',
+      ) ?? [];
+    const objects = objectsIn(
+      await helm.ok(['template', 'model-gateway', chartFolder, '-n', namespace, '--set', set]),
+    );
+    const named = (kind: string) =>
+      objects.filter((object) => object.kind === kind).map(({ metadata }) => metadata.name);
+    const [, node] = /upstreamnode\/(\S+)/.exec(lines[2] ?? '') ?? [];
+    const [, key] = /apikey\/(\S+)/.exec(lines[2] ?? '') ?? [];
+    const [, service] = /service\/(\S+) 8080:80/.exec(lines[3] ?? '') ?? [];
+    expect([named('UpstreamNode'), named('APIKey'), named('Service')]).toEqual([[node], [key], [service]]);
+    const secretOf = (kind: string) => objects.find((object) => object.kind === kind)?.spec;
+    expect(secretOf('APIKey')).toEqual({ secretName: /get secret (\S+)/.exec(lines[4] ?? '')?.[1] });
+    expect(secretOf('UpstreamNode')).toMatchObject({
+      apiKeySecretRef: { name: /create secret generic (\S+)/.exec(lines[1] ?? '')?.[1] },
+    });
   });
 
   test('names that YAML would take for something else stay names', async () => {

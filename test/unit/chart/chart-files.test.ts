@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { crdTemplate } from '../../../scripts/chart/crd-template.ts';
@@ -37,6 +37,16 @@ describe('what Artifact Hub reads', () => {
   test('the image is of the same version', () => {
     expect(annotation('images')).toMatchObject([{ image: expect.stringMatching(`:${chart.version}$`) }]);
   });
+});
+
+test('what the GitOps examples declare is valid', () => {
+  const folder = new URL('../../../examples/gitops/models/', import.meta.url);
+  const files = readdirSync(folder);
+  expect(files.length).toBeGreaterThan(1);
+  for (const file of files) {
+    const parsed = parseResource(parse(readFileSync(new URL(file, folder), 'utf8')));
+    expect(parsed, file).toHaveProperty('resource');
+  }
 });
 
 describe('what is generated', () => {
