@@ -38,7 +38,7 @@ export function readChatReply(body: unknown): ChatAnswer {
   if (broken !== undefined) throw broken;
   const finish = readFinish(choice['finish_reason']);
   if (finish === 'failed') throw brokenOff();
-  return { ...readMessage(choice), finish, ...readRest(body, choice) };
+  return readAnswer(body, choice, finish);
 }
 
 /** The node said that it could not finish: `finish_reason: error` and the like. */
@@ -58,7 +58,7 @@ export function readStopString(choice: JsonObject): string | undefined {
   return textOf(choice['stop_reason']) || undefined;
 }
 
-function readMessage(choice: JsonObject) {
+function readAnswer(body: JsonObject, choice: JsonObject, finish: ChatAnswer['finish']): ChatAnswer {
   if (!isObject(choice['message']))
     throw new UpstreamFault('malformed', 'The model server sent a choice without a message.');
   const message = choice['message'];
@@ -68,12 +68,8 @@ function readMessage(choice: JsonObject) {
     refusal: textOf(message['refusal']),
     toolCalls: readToolCalls(message),
     citations: readCitations(message),
-  };
-}
-
-function readRest(body: JsonObject, choice: JsonObject) {
-  return {
     logprobs: listOf(objectOf(choice['logprobs'])['content']),
+    finish,
     stopString: readStopString(choice),
     usage: readUsage(body, choice) ?? noUsage,
     serviceTier: textOf(body['service_tier']) || undefined,

@@ -10,20 +10,18 @@ import { ToolIds } from './tool-ids.ts';
 export function convertMessagesReply(answer: ChatAnswer, state: MessagesState): ConvertedReply {
   const { finish, stopString, toolCalls } = answer;
   const ids = new ToolIds(state.newId, 'toolu_');
-  const content = [
-    ...answer.reasoning
-      .filter(({ text }) => text.trim() !== '')
-      .map(({ text, signature }) => ({ type: 'thinking', thinking: text, signature })),
-    ...[answer.text, answer.refusal]
-      .filter((text) => text.trim() !== '')
-      .map((text) => ({ type: 'text', text })),
-    ...toolCalls.map((call) => ({
-      type: 'tool_use',
-      id: ids.take(call.id),
-      name: state.names.origin(call.name).name,
-      input: toolInput(call.arguments, finish),
-    })),
-  ];
+  const content: object[] = [];
+  for (const { text, signature } of answer.reasoning) {
+    if (text.trim() !== '') content.push({ type: 'thinking', thinking: text, signature });
+  }
+  for (const text of [answer.text, answer.refusal]) {
+    if (text.trim() !== '') content.push({ type: 'text', text });
+  }
+  for (const call of toolCalls) {
+    const { name } = state.names.origin(call.name);
+    const input = toolInput(call.arguments, finish);
+    content.push({ type: 'tool_use', id: ids.take(call.id), name, input });
+  }
   const usedTool = toolCalls.length > 0;
   const refused = answer.refusal !== '';
   const stop = messagesStop({ finish, stopString, usedTool, refused, stopSequences: state.stopSequences });

@@ -12,6 +12,9 @@ export interface Inspection {
   readonly longStrings: readonly number[];
 }
 
+/** Lengths of `model`, `models` and `fallbacks`: no letter of theirs comes from another number of letters. */
+const namesLike: ReadonlySet<number> = new Set([5, 6, 9]);
+
 /** No key that matters is longer, not even with each character escaped. */
 const longestKey = 'fallbacks'.length * 6;
 
@@ -37,7 +40,7 @@ export function inspect(body: Buffer, options: { restricted: boolean; maxDepth: 
       streamStart = valueStart;
       return;
     }
-    const folded = foldCase(key);
+    const folded = namesLike.has(key.length) ? foldCase(key) : key;
     if (folded === 'model') {
       models += 1;
       if (key !== 'model') misspelled = key;
@@ -100,6 +103,7 @@ function textOf(body: Buffer, start: number, end: number): string {
 
 /** Case folding as the laxest JSON readers do it: U+212A equals k, U+017F equals s. */
 function foldCase(text: string): string {
+  if (text === 'model') return text;
   return text.toUpperCase().toLowerCase();
 }
 
