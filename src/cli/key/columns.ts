@@ -60,7 +60,7 @@ export function isExpired({ spec }: AnyKey, now: Date): boolean {
 }
 
 /** Tells people which key text it is. */
-export function hintOf({ spec, status }: AnyKey): string {
+function hintOf({ spec, status }: AnyKey): string {
   return status?.hashes?.[0]?.hint ?? spec.hint ?? '-';
 }
 

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Finding, keyTextOffsets } from '../../../../src/cli/check/finding.ts';
@@ -218,6 +219,14 @@ test('every rule has a case, but for files that cannot be read', () => {
   );
   const missing = (Object.keys(rules) as RuleId[]).filter((rule) => !told.has(rule));
   expect(missing).toEqual(['unreadable-file']);
+});
+
+test('the page of the commands lists every rule', async () => {
+  const page = await readFile(new URL('../../../../src/cli/README.md', import.meta.url), 'utf8');
+  const listed = page.match(/^\| `[a-z-]+` \| (?:error|warning|note) \| .*$/gm);
+  expect(listed).toEqual(
+    Object.entries(rules).map(([id, { level, summary }]) => `| \`${id}\` | ${level} | ${summary} |`),
+  );
 });
 
 test('no finding shows a key, wherever it was pasted', () => {
