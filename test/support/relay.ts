@@ -1,0 +1,46 @@
+import { connect, createServer, type Socket } from 'node:net';
+
+/** A TCP relay on loopback between some processes and one port: their network, which can fail without the server's. */
+export interface Relay {
+  readonly port: number;
+  /** Resets every connection; new ones work. */
+  cut(): void;
+  stop(): Promise<void>;
+}
+
+/** Starts a relay to `port` of 127.0.0.1. */
+export async function startRelay(port: number): Promise<Relay> {
+  const open = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    near.pipe(far).pipe(near);
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(one);
+      one.on('error', () => other.destroy());
+      one.on('close', () => {
+        open.delete(one);
+        other.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the relay has no port');
+  const cut = () => {
+    for (const socket of open) socket.resetAndDestroy();
+  };
+  return {
+    port: address.port,
+    cut,
+    async stop() {
+      cut();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
