@@ -10,7 +10,7 @@ export class FileChangedError extends Error {
 
 /** How long another edit of the same file is waited for, and after which time its leavings are those of a crash. */
 const lockWaitMs = 2_000;
-const staleMs = 10_000;
+const staleMs = 5_000;
 
 /**
  * Replaces the text of a file, whole or not at all: it is written beside it, forced to disk and renamed, with the mode and
