@@ -7,10 +7,14 @@ import { crdTemplate } from './chart/crd-template.ts';
 import { describedValues } from './chart/described-values.ts';
 import { chartReadme } from './chart/readme.ts';
 import { valuesSchema } from './chart/values-schema.ts';
+import { controllerDashboard } from './dashboards/controller.ts';
+import { gatewayDashboard } from './dashboards/gateway.ts';
+import { nodesDashboard } from './dashboards/nodes.ts';
+import { grafanaJson } from './dashboards/panel.ts';
 import { metricsReference } from './metrics-reference.ts';
 
-// Writes crds/ from the schemas in src/resources, what the chart takes from there and from its own values.yaml, and the
-// reference of the metrics. With --check it writes nothing and exits 1 naming what is stale.
+// Writes crds/ from the schemas in src/resources, what the chart takes from there and from its own values.yaml, the
+// dashboards, and the reference of the metrics. With --check it writes nothing and exits 1 naming what is stale.
 
 interface Generated {
   readonly folder: string;
@@ -48,6 +52,15 @@ const generated: readonly Generated[] = [
     files: new Map([
       ['values.schema.json', `${JSON.stringify(valuesSchema(definitions, descriptions), undefined, 2)}\n`],
       ['README.md', chartReadme(textOf(chart, 'README.template.md'), values)],
+    ]),
+  },
+  {
+    folder: `${chart}/files/dashboards`,
+    alone: true,
+    files: new Map([
+      ['gateway.json', grafanaJson(gatewayDashboard)],
+      ['nodes.json', grafanaJson(nodesDashboard)],
+      ['controller.json', grafanaJson(controllerDashboard)],
     ]),
   },
   { folder: 'src/observe', alone: false, files: new Map([['metrics.md', await metricsReference()]]) },
