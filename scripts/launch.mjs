@@ -22,6 +22,7 @@ const tasks = {
   check: ['scripts/check.ts'],
   generate: ['scripts/generate.ts'],
   'install-yaml': ['scripts/install-yaml.ts'],
+  'test:faults': ['scripts/test-faults.ts'],
   'test:agents': ['test/agents/main.ts'],
   bench: ['test/bench/main.ts'],
   build: ['scripts/build.ts'],
