@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { clusterAt } from '../support/cluster.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { long } from '../support/long.ts';
+import { long, long } from '../support/long.ts';
 import { measured } from '../support/measured.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 import { steadyLoad } from '../support/steady-load.ts';
@@ -29,8 +29,8 @@ test(
     const upstream = { models: ['m', 'n'], chunks: 5, chunkDelayMilliseconds: 100 };
     await stage.addNode('one', { upstream });
     await stage.addNode('two', { upstream });
-    const long = { models: ['long'], chunks: (outageMs + 15_000) / 1_000, chunkDelayMilliseconds: 1_000 };
-    await stage.addNode('long', { upstream: long });
+    const through = { models: ['long'], chunks: (outageMs + 15_000) / 1_000, chunkDelayMilliseconds: 1_000 };
+    await stage.addNode('long', { upstream: through });
     for (const name of ['one', 'two', 'long']) {
       await stage.until('ready', 'UpstreamNode', name, (node) => node.status?.phase === 'ready');
     }
