@@ -97,9 +97,21 @@ async function mustBeFolder(dir: string): Promise<void> {
   throw new CommandError(exitCodes.unavailable, `${dir} ${what}.`);
 }
 
+/** Most bytes that may be piped in: those of the largest file. */
+const mostPiped = 256 * 1024 * 1024;
+
 async function readText({ stdin }: CommandContext): Promise<string> {
   const pieces: Buffer[] = [];
-  for await (const piece of stdin) pieces.push(Buffer.from(piece));
+  let bytes = 0;
+  for await (const piece of stdin) {
+    pieces.push(Buffer.from(piece));
+    bytes += piece.length;
+    if (bytes <= mostPiped) continue;
+    throw new CommandError(
+      exitCodes.invalid,
+      `more than ${mostPiped} bytes are piped in; check them in parts.`,
+    );
+  }
   return Buffer.concat(pieces).toString('utf8');
 }
 
