@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { crds } from '../../src/resources/crd.ts';
 import { parseResource, parseStored } from '../../src/resources/parse.ts';
 import { sharedCluster } from '../support/cluster.ts';
+import { kubernetesMinor } from '../support/control-plane-binaries.ts';
 import { manifest } from './manifests.ts';
 
 const cluster = sharedCluster();
@@ -204,7 +205,10 @@ test('kubectl get shows the columns of the design', async () => {
     '-o',
     'name',
   ];
-  expect((await cluster.kubectl(selected)).stdout.trim()).toBe('apikey.modelgateway.dev/key');
+  // Kubernetes 1.30 drops selectableFields from a definition.
+  if (kubernetesMinor() > 30) {
+    expect((await cluster.kubectl(selected)).stdout.trim()).toBe('apikey.modelgateway.dev/key');
+  }
 });
 
 test('kubectl explain has a text for every field', async () => {

@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { sharedCluster } from '../support/cluster.ts';
+import { wantedKubernetes } from '../support/control-plane-binaries.ts';
+import { pinnedVersions } from '../support/control-plane-build.ts';
 import { badManifests, serverMessage } from './bad-manifests.ts';
 import { boundCases } from './bound-cases.ts';
 import { changes } from './changes.ts';
@@ -9,6 +11,7 @@ import { filesIn, type Manifest, manifest, manifests } from './manifests.ts';
 // The same manifests go through our own parsing in test/unit/resources.
 
 const cluster = sharedCluster();
+const serverIsPinned = wantedKubernetes() === pinnedVersions().kubernetes;
 let namespace = '';
 
 beforeAll(async () => {
@@ -36,7 +39,10 @@ test.each(filesIn('good'))('good/%s is taken', async (file) => {
 
 test.each(badManifests)('bad/$file is refused', async (bad) => {
   const document = manifest('bad', bad.file);
-  expect(await refusal(document)).toBe(serverMessage(document, bad));
+  const expected = serverMessage(document, bad);
+  // Each version of Kubernetes words the rest in its own way.
+  if (!serverIsPinned) expect(await refusal(document)).toContain(expected.slice(0, expected.indexOf(': ')));
+  else expect(await refusal(document)).toBe(expected);
 });
 
 test('every bound holds where it is said to', async () => {
@@ -64,6 +70,7 @@ describe('changes', () => {
     const causes = server.length > 1 ? `[${server.join(', ')}]` : server[0];
     const message = `${after.kind}.modelgateway.dev "${file}" is invalid: ${causes}`;
     if (server.length === 0) expect(status).toBe(200);
+    else if (!serverIsPinned) expect(status).toBe(422);
     else expect(answerSchema.parse(body).message).toBe(message);
   });
 });

@@ -17,6 +17,7 @@ export interface ControlPlaneBinaries {
 }
 
 const leaveOutVariable = 'MODEL_GATEWAY_TEST_WITHOUT_API_SERVER';
+const versionVariable = 'MODEL_GATEWAY_TEST_KUBERNETES';
 const lockTimeoutMs = 40 * 60_000;
 
 /** Gets the binaries into the empty folder `staging`, and returns the folder inside it (or itself) that holds them. */
@@ -29,6 +30,23 @@ export function apiServerTestsLeftOut(env: NodeJS.ProcessEnv = process.env): boo
 }
 
 /**
+ * The version of Kubernetes to test against: the one that `MODEL_GATEWAY_TEST_KUBERNETES` names (1.30 or 1.30.14), else
+ * the pinned one.
+ * @throws when the variable holds something else
+ */
+export function wantedKubernetes(env: NodeJS.ProcessEnv = process.env): string {
+  const asked = env[versionVariable] ?? '';
+  if (asked === '') return pinnedVersions().kubernetes;
+  if (/^v?1\.\d+(?:\.\d+)?$/.test(asked)) return `v${asked.replace(/^v/, '')}`;
+  throw new Error(`${versionVariable}=${asked}: write a version such as 1.30, or unset the variable`);
+}
+
+/** Its minor version, for what older servers do otherwise. */
+export function kubernetesMinor(): number {
+  return Number(wantedKubernetes().split('.')[1]);
+}
+
+/**
  * Finds, downloads or builds the control plane. In this order: the folder that `KUBEBUILDER_ASSETS` names; what an
  * earlier run left in the user's cache folder; the official download; a build from Go modules (about 5 minutes on two
  * cores, once). The download goes first because it takes seconds where it works and is refused at once where not.
@@ -38,7 +56,7 @@ export function apiServerTestsLeftOut(env: NodeJS.ProcessEnv = process.env): boo
 export async function controlPlaneBinaries(
   env: NodeJS.ProcessEnv = process.env,
   say: (line: string) => void = (line) => process.stderr.write(`control plane: ${line}\n`),
-  ways: readonly Way[] = [download, build],
+  ways: readonly Way[] = [downloadOf(env), buildOf(env)],
 ): Promise<ControlPlaneBinaries> {
   const assets = env['KUBEBUILDER_ASSETS'];
   if (assets !== undefined && assets !== '') {
@@ -62,8 +80,8 @@ export async function controlPlaneBinaries(
 
 /** Where the binaries of the pinned versions are kept: one folder for each set of versions and platform. */
 export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
-  const { kubernetes, etcd } = pinnedVersions();
-  const key = `kubernetes-${kubernetes}-etcd-${etcd}-${process.platform}-${process.arch}`;
+  const { etcd } = pinnedVersions();
+  const key = `kubernetes-${wantedKubernetes(env)}-etcd-${etcd}-${process.platform}-${process.arch}`;
   return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'model-gateway', 'control-plane', key);
 }
 
@@ -86,21 +104,28 @@ async function fillCache(
   throw new Error(noWayText(failures));
 }
 
-async function download(staging: string, _guard: Guard, say: (line: string) => void): Promise<string> {
-  return downloadControlPlane(staging, pinnedVersions().kubernetes, say).catch((error: unknown) => {
-    throw new Error(`the official download failed: ${withCause(error)}`);
-  });
+function downloadOf(env: NodeJS.ProcessEnv): Way {
+  return (staging, _guard, say) =>
+    downloadControlPlane(staging, wantedKubernetes(env), say).catch((error: unknown) => {
+      throw new Error(`the official download failed: ${withCause(error)}`);
+    });
 }
 
-async function build(staging: string, guard: Guard, say: (line: string) => void): Promise<string> {
-  const { kubernetes } = pinnedVersions();
-  say(`building Kubernetes ${kubernetes} and etcd from source, once: about 5 minutes on two cores…`);
-  try {
-    await buildControlPlane(staging, guard, say);
-    return staging;
-  } catch (error) {
-    throw new Error(`the build from Go modules failed: ${withCause(error)}`);
-  }
+function buildOf(env: NodeJS.ProcessEnv): Way {
+  return async (staging, guard, say) => {
+    const { kubernetes } = pinnedVersions();
+    const wanted = wantedKubernetes(env);
+    if (wanted !== kubernetes && !kubernetes.startsWith(`${wanted}.`)) {
+      throw new Error(`only Kubernetes ${kubernetes} can be built from Go modules, not ${wanted}`);
+    }
+    say(`building Kubernetes ${kubernetes} and etcd from source, once: about 5 minutes on two cores…`);
+    try {
+      await buildControlPlane(staging, guard, say);
+      return staging;
+    } catch (error) {
+      throw new Error(`the build from Go modules failed: ${withCause(error)}`);
+    }
+  };
 }
 
 async function binariesIn(folder: string): Promise<ControlPlaneBinaries | undefined> {
