@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Declarations, Ref } from '../cli/edit/declarations.ts';
 import type { Edit } from '../cli/edit/edit.ts';
+import { clearedKeyEdits, modelEdits, sealedKeyEdits, syncEdit } from '../cli/edit/node-edits.ts';
 import { generateKeyText, hashKeyText, keyHint } from '../resources/key-text.ts';
-import { sealApiKey } from '../resources/sealed-key.ts';
 
 const step = z.union([z.string().min(1).max(253), z.object({ name: z.string().min(1).max(512) })]);
 const path = z.tuple([z.literal('spec')]).rest(step);
@@ -55,24 +55,14 @@ export async function planWishes(
   },
 ): Promise<Planned> {
   const edits: Edit[] = [...(wishes.edits as readonly Edit[])];
-  if (wishes.models !== undefined) {
-    const { names, enabled } = wishes.models;
-    for (const name of names) edits.push({ path: ['spec', 'models', { name }, 'enabled'], value: enabled });
-  }
-  if (wishes.clearApiKey !== undefined || wishes.apiKey !== undefined) {
-    edits.push({ path: ['spec', 'apiKeySecretRef'], remove: true });
-    if (wishes.apiKey === undefined) edits.push({ path: ['spec', 'encryptedAPIKey'], remove: true });
-  }
+  if (wishes.models !== undefined) edits.push(...modelEdits(wishes.models.names, wishes.models.enabled));
+  if (wishes.clearApiKey !== undefined && wishes.apiKey === undefined) edits.push(...clearedKeyEdits);
   if (wishes.apiKey !== undefined && baseURL !== undefined) {
-    const recipient = await options.declarations.sealingRecipient(options.signal);
     const { namespace, name } = ref;
-    const sealed = await sealApiKey({ recipient, namespace, name, baseURL, apiKey: wishes.apiKey });
-    edits.push({ path: ['spec', 'encryptedAPIKey'], value: sealed });
+    const node = { kind: 'UpstreamNode', namespace, name } as const;
+    edits.push(...(await sealedKeyEdits(options.declarations, node, baseURL, wishes.apiKey, options.signal)));
   }
-  if (wishes.sync !== undefined) {
-    const requested = new Date(options.now()).toISOString();
-    edits.push({ path: ['metadata', 'annotations', 'modelgateway.dev/sync-requested-at'], value: requested });
-  }
+  if (wishes.sync !== undefined) edits.push(syncEdit(new Date(options.now()).toISOString()));
   if (wishes.newKey === undefined) return { edits, value: undefined };
   const value = generateKeyText(ref.kind === 'MasterKey' ? 'master' : 'api', options.randomBytes);
   edits.push({ path: ['spec', 'hash'], value: hashKeyText(value) });

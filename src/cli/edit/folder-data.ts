@@ -19,6 +19,11 @@ interface Remembered<T> {
 export function folderData(data: string | undefined) {
   const records = new Map<string, Remembered<RecordFile | undefined>>();
   const keys = new Map<string, Remembered<ResourceOf['APIKey'] | undefined>>();
+  // A watch asks for every status after each change of one: parsing them all anew took seconds with a thousand nodes.
+  const joined = new WeakMap<
+    ResourceOf[Kind],
+    { readonly line: string; readonly result: ResourceOf[Kind] }
+  >();
 
   async function remembered<T>(
     path: string,
@@ -44,11 +49,15 @@ export function folderData(data: string | undefined) {
     const id = [kind, metadata.namespace, metadata.name].join('/');
     const file = await remembered(recordPath(id), records, (text) => readRecordFile(text, recordPath(id)));
     const line = file?.lines.get(id);
+    const known = joined.get(resource);
+    if (known !== undefined && known.line === line) return known.result as R;
     const record = file === undefined || line === undefined ? undefined : readRecord(line, file.conditions);
-    if (record === undefined) return authored(resource);
+    if (record === undefined || line === undefined) return authored(resource);
     // A spec that the process has not put into force yet is a generation further.
     const generation = record.generation + (record.specMark === specMark(spec) ? 0 : 1);
-    return identified(resource, { ...record, generation }, storedStatus(resource, record.status));
+    const result = identified(resource, { ...record, generation }, storedStatus(resource, record.status));
+    joined.set(resource, { line, result });
+    return result;
   }
 
   return {

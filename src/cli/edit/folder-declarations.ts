@@ -20,7 +20,6 @@ import type { Edit } from './edit.ts';
 import { documentValue, editYaml } from './edit-yaml.ts';
 import { folderData } from './folder-data.ts';
 import { folderIndex, type Placed, placedIn } from './folder-index.ts';
-import { watchFolder } from './folder-watch.ts';
 import { manifestDiff } from './manifest-diff.ts';
 import { withoutDocument } from './remove-document.ts';
 import { FileChangedError, writeManifest, writeNewManifest } from './write-manifest.ts';
@@ -213,6 +212,8 @@ export function folderDeclarations(options: FolderOptions): Declarations {
     watch(kind, inNamespace, sink, signal, listed) {
       const folders = async () => [...(await content()).folders, ...data.folders()];
       const list = () => this.list(kind, inNamespace, signal);
+      // Loaded when it is needed: with the log it takes as long as all else that a listing loads.
+      const { watchFolder } = await import('./folder-watch.ts');
       return watchFolder({ kind, folders, list, sink, signal, listed });
     },
 

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { CommandError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
+import { modelEdits } from '../edit/node-edits.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
 import { nodeRef } from '../node/name.ts';
@@ -57,8 +58,7 @@ async function switchModels(
   for (const problem of problems) context.err.write(`${context.calledAs}: ${ref.name}: ${problem}\n`);
   const changed = models.filter((model) => model.enabled !== enabled).map(({ name }) => name);
   if (changed.length > 0) {
-    const edits = changed.map((name) => ({ path: ['spec', 'models', { name }, 'enabled'], value: enabled }));
-    await place.edit(ref, edits, writeOptions(flags), context.signal);
+    await place.edit(ref, modelEdits(changed, enabled), writeOptions(flags), context.signal);
   }
   for (const name of changed) {
     context.out.write(`${oneLine(name)} ${verb}d${flags.dryRun === true ? ' (dry run)' : ''}\n`);

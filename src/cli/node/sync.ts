@@ -2,6 +2,7 @@ import { CommandError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import type { Declarations } from '../edit/declarations.ts';
+import { syncEdit } from '../edit/node-edits.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
@@ -18,7 +19,6 @@ interface Flags extends PlaceFlags, WriteFlags {
   readonly timeout: number;
 }
 
-const annotation = 'modelgateway.dev/sync-requested-at';
 const reminderMs = 10_000;
 
 /** `node sync` */
@@ -39,8 +39,7 @@ export const addNodeSync: AddCommand = (group, context) => {
           const ref = nodeRef(place, name);
           const { resource } = await place.get(ref, context.signal);
           const request = context.clock.wall().toISOString();
-          const edit = { path: ['metadata', 'annotations', annotation], value: request };
-          await place.edit(ref, [edit], writeOptions(flags), context.signal);
+          await place.edit(ref, [syncEdit(request)], writeOptions(flags), context.signal);
           asked.set(ref.name, { before: resource, request });
         });
       } catch (error) {
