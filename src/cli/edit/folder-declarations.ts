@@ -209,7 +209,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
       return declaredOf(placed, resource);
     },
 
-    watch(kind, inNamespace, sink, signal, listed) {
+    async watch(kind, inNamespace, sink, signal, listed) {
       const folders = async () => [...(await content()).folders, ...data.folders()];
       const list = () => this.list(kind, inNamespace, signal);
       // Loaded when it is needed: with the log it takes as long as all else that a listing loads.
