@@ -17,7 +17,7 @@ let helm: Helm;
 /** Any credential may be used in `home`, sealed ones only in `sealed`. */
 let home: string;
 let sealed: string;
-const people = {} as Record<'editor' | 'secretReader' | 'gateway' | 'other', Cluster>;
+const people = {} as Record<'editor' | 'secretReader' | 'gateway' | 'lenientGateway' | 'other', Cluster>;
 
 beforeAll(async () => {
   cluster = sharedCluster();
@@ -25,8 +25,14 @@ beforeAll(async () => {
   await cluster.applyCrds();
   home = await cluster.newNamespace('admission');
   sealed = await cluster.newNamespace('admission-sealed');
+  // From before the rule.
+  const before = { baseURL: 'https://a.example/v1', apiKeySecretRef: { name: 'any' } };
+  await resourcesOf(cluster).create('UpstreamNode', sealed, 'before', before);
   await install(home, {});
-  await install(sealed, { credentials: { sealedOnly: true } });
+  await install(sealed, {
+    credentials: { sealedOnly: true },
+    admissionPolicies: { deleteDeclaredKeys: true },
+  });
   const nodes = { apiGroups: ['modelgateway.dev'], resources: ['upstreamnodes'], verbs: ['*'] };
   const secrets = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] };
   const keys = { apiGroups: ['modelgateway.dev'], resources: ['apikeys', 'upstreamnodes'], verbs: ['*'] };
@@ -35,6 +41,7 @@ beforeAll(async () => {
   // More than its Role grants: the policy must hold even if somebody widens that.
   people.gateway = await account('mg-model-gateway-gateway', [keys]);
   people.other = await account('other', [keys]);
+  people.lenientGateway = await account('mg-model-gateway-gateway', [keys], sealed);
   const resources = resourcesOf(cluster);
   const reference = { apiKeySecretRef: { name: 'mine' } };
   await resources.create('UpstreamNode', home, 'plain', { baseURL: 'https://a.example/v1' });
@@ -76,20 +83,20 @@ async function install(namespace: string, values: object): Promise<void> {
   expect(await cluster.apply(text)).toMatchObject({ applied: true });
 }
 
-async function account(name: string, rules: readonly object[]): Promise<Cluster> {
-  await cluster.client.ask('POST', `/api/v1/namespaces/${home}/serviceaccounts`, {
+async function account(name: string, rules: readonly object[], namespace = home): Promise<Cluster> {
+  await cluster.client.ask('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, {
     body: { metadata: { name } },
   });
-  const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${home}`;
+  const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
   await cluster.client.ask('POST', `${path}/roles`, { body: { metadata: { name }, rules } });
   await cluster.client.ask('POST', `${path}/rolebindings`, {
     body: {
       metadata: { name },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
-      subjects: [{ kind: 'ServiceAccount', name, namespace: home }],
+      subjects: [{ kind: 'ServiceAccount', name, namespace }],
     },
   });
-  return cluster.as({ namespace: home, name });
+  return cluster.as({ namespace, name });
 }
 
 type Who = keyof typeof people;
@@ -320,6 +327,15 @@ describe('the gateway creates and deletes only keys of /v1/keys', () => {
     expectAnswer(await as('other', 'DELETE', declared), undefined, 200);
   });
 
+  test('a value lets it delete declared ones, too, and still make none', async () => {
+    await resourcesOf(cluster).addKey(sealed, 'declared');
+    const path = resourcePathOf('APIKey', sealed);
+    expectAnswer(await as('lenientGateway', 'DELETE', `${path}/declared`), undefined, 200);
+    const key = await madeKey();
+    const declared = { ...key, metadata: { ...key.metadata, namespace: sealed, name: 'other' } };
+    expectAnswer(await as('lenientGateway', 'POST', path, declared), shape, 201);
+  });
+
   test('nothing is changed, and no node touched, whatever a Role grants', async () => {
     const key = resourcePathOf('APIKey', home, 'declared');
     expectAnswer(await as('gateway', 'PATCH', key, { spec: { enabled: false } }), nothingElse, 200);
@@ -365,6 +381,15 @@ describe('where credentials must be sealed', () => {
         })
       ).status,
     ).toBe(201);
+  });
+
+  test('nodes from before the rule may be changed, but not to another Secret', async () => {
+    const path = `${resourcePathOf('UpstreamNode', sealed, 'before')}?dryRun=All`;
+    const change = (spec: object) => cluster.client.send('PATCH', path, { body: { spec } });
+    expectAnswer(await change({ weight: 1 }), undefined, 200);
+    expectAnswer(await change({ apiKeySecretRef: null }), undefined, 200);
+    expectAnswer(await change({ apiKeySecretRef: { name: 'other' } }), /seal the credential/, 200);
+    expectAnswer(await change({ headers: [header('x-a', 'any')] }), /secretRef are not allowed here/, 200);
   });
 });
 
