@@ -7,6 +7,10 @@ import { startDemoUpstream } from './demo-upstream.ts';
 
 export const quickStartKey = { name: 'quick-start', secretName: 'quick-start-key' };
 const openAIURL = 'https://api.openai.com/v1';
+/** How people run this: from a clone, whose sources are TypeScript, or from the npm package. */
+const [startCommand, sealCommand] = import.meta.url.endsWith('.ts')
+  ? ['npm start', 'npm start --silent -- seal']
+  : ['npx model-gateway', 'npx model-gateway seal'];
 
 /** What the quick start found or made in its folder. */
 export interface QuickStart {
@@ -123,7 +127,7 @@ async function startDeclaredDemo(
   }
 }
 
-/** What `npm start` prints once everything runs: short, aligned, and one command to paste. */
+/** What the quick start prints once everything runs: short, aligned, and one command to paste. */
 export function welcome(facts: {
   version: string;
   baseURL: string;
@@ -168,7 +172,7 @@ export function welcome(facts: {
     `curl -N ${baseURL}/chat/completions -H 'Authorization: Bearer ${apiKey ?? 'KEY'}' -H 'Content-Type: application/json' -d '${body}'`,
     '',
     ...notices.map((notice) => `Note: ${notice}`),
-    'Ctrl-C stops it. Another `npm start` keeps everything.',
+    `Ctrl-C stops it. Another \`${startCommand}\` keeps everything.`,
     '',
     '',
   ].join('\n');
@@ -186,7 +190,7 @@ spec:
 
 const demoManifest = (
   port: number,
-): string => `# The demo upstream, which \`npm start\` runs. It only echoes: there is no model in it. Delete this file to be rid of it.
+): string => `# The demo upstream, which \`${startCommand}\` runs. It only echoes: there is no model in it. Delete this file to be rid of it.
 ${head}kind: UpstreamNode
 metadata:
   name: demo
@@ -233,7 +237,7 @@ spec:
   # OpenAI: https://api.openai.com/v1 · Ollama: http://127.0.0.1:11434/v1 · vLLM: http://127.0.0.1:8000/v1
   baseURL: https://api.example.com/v1
   # One way: the key in a Secret, below. The other: encryptedAPIKey, made by
-  #   npm start --silent -- seal --name my-provider --base-url https://api.example.com/v1 --data DATA-FOLDER
+  #   ${sealCommand} --name my-provider --base-url https://api.example.com/v1 --data DATA-FOLDER
   apiKeySecretRef:
     name: my-provider
 ---

@@ -98,6 +98,7 @@ describe.each([
     const command = () => /^curl .*$/m.exec(program.stdout())?.[0];
     await program.until('it prints a command', () => command() !== undefined, 60_000);
     expect(program.output()).not.toContain('Warning');
+    expect(program.stdout()).toContain('Another `npx model-gateway` keeps everything');
     const answer = execFileSync('sh', ['-c', `${command()} -sS`], { encoding: 'utf8', timeout: 30_000 });
     expect(answer.trim().split('\n').at(-1)).toBe('data: [DONE]');
     expect(await program.stop()).toBe(0);
