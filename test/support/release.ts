@@ -95,7 +95,7 @@ export async function startReleaseStage(
 }
 
 /** The ServiceAccount token that a pod has at this moment. @throws when it has none */
-export async function tokenOf(pod: Pod): Promise<string> {
+async function tokenOf(pod: Pod): Promise<string> {
   const volumes = join(pod.folder, 'volumes');
   for (const name of await readdir(volumes)) {
     const token = await readFile(join(volumes, name, 'token'), 'utf8').catch(() => undefined);

@@ -24,9 +24,7 @@ const controllers = [
 ];
 
 /** Starts a control plane of its own (about 5 seconds): the real API server and controllers, and a kubelet of ours. */
-export async function startClusterWithPods(
-  options: ControlPlaneOptions & { readonly tokenSeconds?: number } = {},
-): Promise<ClusterWithPods> {
+export async function startClusterWithPods(options: ControlPlaneOptions = {}): Promise<ClusterWithPods> {
   const plane = await startControlPlane({
     ...options,
     // Unlike elsewhere its controllers run here, so that pods get their tokens as everywhere: by admission.
@@ -43,13 +41,11 @@ export async function startClusterWithPods(
   };
   try {
     await plane.startControllerManager(controllers);
-    const more = options.tokenSeconds === undefined ? {} : { tokenSeconds: options.tokenSeconds };
     kubelet = startKubelet({
       address: plane,
       client: cluster.client,
       guard,
       say: (line) => said.push(`${new Date().toISOString().slice(11, 23)} ${line}`),
-      ...more,
     });
   } catch (error) {
     await dispose();

@@ -26,8 +26,6 @@ export interface KubeletOptions {
   readonly address: ControlPlaneAddress;
   readonly client: ApiClient;
   readonly guard: Guard;
-  /** Instead of what pods ask for. */
-  readonly tokenSeconds?: number;
   readonly say?: (line: string) => void;
 }
 
@@ -35,13 +33,7 @@ export interface KubeletOptions {
  * Runs each pod of the cluster as a local process (see `sandbox.ts`) and writes its status, until stopped. It looks at
  * the API server every 150 ms. A pod that asks for something that is not understood fails, saying what.
  */
-export function startKubelet({
-  address,
-  client,
-  guard,
-  tokenSeconds,
-  say = () => undefined,
-}: KubeletOptions): Kubelet {
+export function startKubelet({ address, client, guard, say = () => undefined }: KubeletOptions): Kubelet {
   const folder = join(address.folder, `kubelet-${process.pid}`);
   const namesFile = join(address.folder, `names-${process.pid}.json`);
   writeFileSync(namesFile, '{}', { mode: 0o644 });
@@ -83,7 +75,7 @@ export function startKubelet({
       const podFolder = join(folder, uid);
       await mkdir(podFolder, { recursive: true });
       const run = { pod, podIP: newAddress(), folder: podFolder, client, apiServer: new URL(address.url) };
-      running.set(uid, { ...runPod({ ...run, namesFile, guard, tokenSeconds, say }), name, namespace });
+      running.set(uid, { ...runPod({ ...run, namesFile, guard, say }), name, namespace });
     }
   }
 

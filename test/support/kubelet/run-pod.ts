@@ -24,7 +24,6 @@ export interface RunPod {
   readonly apiServer: URL;
   readonly namesFile: string;
   readonly guard: Guard;
-  readonly tokenSeconds?: number | undefined;
   readonly say: (line: string) => void;
 }
 
@@ -34,7 +33,6 @@ export interface RunningPod {
   readonly process: () => ContainerProcess | undefined;
   /** Everything that its containers printed, restarts included. */
   readonly lines: () => readonly string[];
-  readonly volumes: () => Volumes | undefined;
   readonly podIP: string;
   /** Holds `volumes/NAME` for each of its volumes. */
   readonly folder: string;
@@ -82,7 +80,6 @@ export function runPod(run: RunPod): RunningPod {
     folder: run.folder,
     process: () => current,
     lines: () => [...past, ...(current?.lines ?? [])],
-    volumes: () => volumes,
     done,
     async end(graceSeconds) {
       const deadline = Date.now() + graceSeconds * 1_000;

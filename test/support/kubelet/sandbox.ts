@@ -8,6 +8,7 @@ import { environmentPrefix } from './pod-network-environment.ts';
 
 /** The user of the image, where the pod names none. */
 const imageUser = 65_532;
+const networkFile = fileURLToPath(new URL('./pod-network.ts', import.meta.url));
 const repository = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
 const serviceAccount = '/var/run/secrets/kubernetes.io/serviceaccount';
 
@@ -61,7 +62,7 @@ export function sandboxCommand(of: SandboxOf): SandboxCommand {
 
 function commandLine(container: Container, args: readonly string[], root: string, node: string): string[] {
   const [program = 'model-gateway', ...more] = container.command ?? [];
-  const network = ['--import', `${root}/test/support/kubelet/pod-network.ts`];
+  const network = ['--import', networkFile.replace(repository, root)];
   if (/^(\/\S*\/)?node$/.test(program)) return [node, ...network, ...more, ...args];
   if (!/^(\/\S*\/)?model-gateway$/.test(program)) throw new Error(`the image has no program ${program}`);
   return [node, ...network, `${root}/src/main.ts`, ...more, ...args];

@@ -11,8 +11,6 @@ const rotateAfterShare = 0.8;
 export interface Volumes {
   /** Writes what has changed since, each volume in one atomic step. @throws naming an object that is missing */
   refresh(): Promise<void>;
-  /** Asks for new tokens at the next `refresh`, whatever their age. */
-  rotateTokens(): void;
 }
 
 export interface VolumesOf {
@@ -22,20 +20,11 @@ export interface VolumesOf {
   readonly client: ApiClient;
   /** Who owns the files; absent: whoever runs the tests. */
   readonly owner?: number | undefined;
-  /** Puts this instead of `expirationSeconds` into token requests; the API server takes no less than 600. */
-  readonly tokenSeconds?: number | undefined;
 }
 
 type Files = Record<string, string | Buffer>;
 
-export async function makeVolumes({
-  pod,
-  podIP,
-  folder,
-  client,
-  owner,
-  tokenSeconds,
-}: VolumesOf): Promise<Volumes> {
+export async function makeVolumes({ pod, podIP, folder, client, owner }: VolumesOf): Promise<Volumes> {
   const { namespace } = pod.metadata;
   const volumes = pod.spec.volumes ?? [];
   const written = new Map<string, string>();
@@ -74,7 +63,7 @@ export async function makeVolumes({
   ): Promise<string> {
     const known = tokens.get(at);
     if (known !== undefined && Date.now() < known.renewAt) return known.token;
-    const seconds = tokenSeconds ?? source.expirationSeconds ?? 3_600;
+    const seconds = source.expirationSeconds ?? 3_600;
     const account = pod.spec.serviceAccountName ?? 'default';
     const answer = await client.ask(
       'POST',
@@ -144,9 +133,6 @@ export async function makeVolumes({
         await swap(join(folder, volume.name), files);
         written.set(volume.name, fingerprint);
       }
-    },
-    rotateTokens() {
-      tokens.clear();
     },
   };
 }
