@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { changeProblems } from '../../resources/change.ts';
 import { apiVersion, parseResource } from '../../resources/parse.ts';
 import { authored } from '../../store/identified.ts';
+import { NotYamlError } from '../../store/parse-manifest.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
 import { changedMeanwhile, invalidResource, ourCause, thing } from './api-failure.ts';
 import { applyEdits, valueAt } from './apply-edits.ts';
@@ -127,15 +128,20 @@ export function folderDeclarations(options: FolderOptions): Declarations {
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
       await refuseMade(ref);
-      const { placed, resource } = await find(ref);
+      const { placed } = await find(ref);
       if (write.version !== undefined && placed.digest !== write.version) throw changedMeanwhile(ref);
       const path = join(manifests, placed.file);
+      let now = placed;
+      // The file may have changed since the folder was looked at; then this is not the resource that was meant any more.
+      const changed = (before: string) => {
+        const found = placedNow(placed, before);
+        if (write.version !== undefined && found.digest !== write.version) throw changedMeanwhile(ref);
+        now = found;
+        return change(before, found, found.resource as ResourceOf[K]);
+      };
       try {
-        const before = await readFile(path, 'utf8');
-        const now = placedIn(placed.file, before).find(({ id }) => id === placed.id);
-        if (now?.digest !== placed.digest) throw new FileChangedError();
-        const text = change(before, now, resource);
-        if (text !== before && write.dryRun !== true) await writeManifest(path, before, text);
+        const text =
+          write.dryRun === true ? changed(await readFile(path, 'utf8')) : await writeManifest(path, changed);
         return { text, placed: now };
       } catch (error) {
         if (error instanceof DeclarationError) throw error;
@@ -287,6 +293,18 @@ export function folderDeclarations(options: FolderOptions): Declarations {
       );
     },
   };
+}
+
+/** Where a resource stands in the text that its file has now. Throws FileChangedError when it does so no longer. */
+function placedNow({ file, id }: Placed, text: string): Placed {
+  let found: Placed | undefined;
+  try {
+    found = placedIn(file, text).find((each) => each.id === id);
+  } catch (error) {
+    if (!(error instanceof NotYamlError)) throw error;
+  }
+  if (found?.resource === undefined) throw new FileChangedError();
+  return found;
 }
 
 /** Refuses what standalone mode would not put into force. */

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { link, open, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { link, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
@@ -8,45 +8,54 @@ export class FileChangedError extends Error {
   override readonly name = 'FileChangedError';
 }
 
-/** How long another edit of the same file is waited for, and after which time its leavings are those of a crash. */
-const lockWaitMs = 2_000;
+/** How long other edits of the same file are waited for, and after which time one's leavings are those of a crash. */
+const lockWaitMs = 8_000;
 const staleMs = 5_000;
 
 /**
- * Replaces the text of a file, whole or not at all: it is written beside it, forced to disk and renamed, with the mode and
- * the owner of the old one. A link is followed. An undefined `text` deletes the file.
- * Throws FileChangedError unless the file holds `read` at that moment, else the file system's errors.
+ * Replaces the text of a file by what `change` makes of it, whole or not at all: it is written beside it, forced to disk
+ * and renamed, with the mode and the owner of the old one. A link is followed. Undefined deletes the file; what is the
+ * same is not written. Edits of ours wait for each other; anybody else's is noticed right before the rename.
+ * Returns the new text. Throws FileChangedError for the latter, what `change` throws, else the file system's errors.
  */
-export async function writeManifest(path: string, read: string, text: string | undefined): Promise<void> {
+export async function writeManifest(
+  path: string,
+  change: (text: string) => string | undefined,
+): Promise<string | undefined> {
   const target = await realpath(path);
   const folder = dirname(target);
-  // The name is the same for all: the second to come waits for the first, and then finds the file changed.
+  // The same name for all: whoever has made it is alone.
   const temporary = join(folder, `.${basename(target)}.edit`);
   const file = await openAlone(temporary);
   let isMoved = false;
   try {
-    const { mode, uid, gid } = await stat(target);
+    const before = await readFile(target, 'utf8');
+    let text: string | undefined;
     try {
+      text = change(before);
+      if (text === before) return text;
+      const { mode, uid, gid } = await stat(target);
       await file.chmod(mode & 0o7777);
       const own = await file.stat();
       if (own.uid !== uid || own.gid !== gid) await file.chown(uid, gid);
       await file.writeFile(text ?? '');
       await file.sync();
-      if ((await readText(target)) !== read) throw new FileChangedError();
     } finally {
       await file.close();
     }
+    if ((await readFile(target, 'utf8')) !== before) throw new FileChangedError();
     if (text === undefined) {
       await unlink(target);
     } else {
       await rename(temporary, target);
       isMoved = true;
     }
+    await syncFolder(folder);
+    return text;
   } finally {
     // Once moved, a file of that name is the next writer's.
     if (!isMoved) await unlink(temporary).catch(() => {});
   }
-  await syncFolder(folder);
 }
 
 /** Writes a new file; never over another. @returns false where there is one of that name */
@@ -84,15 +93,6 @@ async function openAlone(path: string, mode = 0o600) {
       else if (performance.now() > deadline) throw new FileChangedError();
       else await wait(20);
     }
-  }
-}
-
-async function readText(path: string): Promise<string> {
-  const file = await open(path, constants.O_RDONLY);
-  try {
-    return await file.readFile('utf8');
-  } finally {
-    await file.close();
   }
 }
 
