@@ -1,18 +1,12 @@
-import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { folderDeclarations } from './cli/edit/folder-declarations.ts';
-import { adminCircuits } from './cli/route/admin-circuits.ts';
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import type { Address } from './config.ts';
-import { isLoopback } from './console/command.ts';
-import { type RunningConsole, startConsole } from './console/console.ts';
-import { explainFrom, type ReadCircuits } from './console/explain.ts';
+import { isLoopback } from './console/guard.ts';
+import type { ConsoleWorkerData, ConsoleWorkerMessage } from './console-worker.ts';
 import type { Log } from './observe/log.ts';
-import { explain, listenOn, version } from './process.ts';
 
-const idleMs = 60 * 60_000;
-/** In the data folder: an address that nobody has opened yet. */
-const addressFile = 'console-address';
+const stopMs = 2_000;
 
 export interface StandaloneConsole {
   /** An address to open, good for one browser. */
@@ -22,20 +16,17 @@ export interface StandaloneConsole {
 
 /**
  * The console of a standalone process, on the folder that it serves, beside its admin port and on the same host: loopback,
- * or it is not served. A file in the data folder, which only its owner reads, always holds an address that is still good.
+ * or it is not served. It runs in a thread of its own: reading a large folder must not hold up a request.
  * Undefined where it is not served; the log says why.
  */
-export async function serveConsole(options: {
-  readonly manifests: string;
-  readonly data: string;
-  readonly homeNamespace: string;
-  readonly adminListen: Address;
-  readonly baseURL: string;
-  readonly log: Log;
-  readonly signal: AbortSignal;
-}): Promise<StandaloneConsole | undefined> {
-  const { manifests, data, homeNamespace, adminListen, baseURL, log, signal } = options;
-  const { host } = adminListen;
+export async function serveConsole(
+  options: Omit<ConsoleWorkerData, 'host' | 'port' | 'adminURL'> & {
+    readonly adminListen: Address;
+    readonly log: Log;
+  },
+): Promise<StandaloneConsole | undefined> {
+  const { adminListen, log, ...data } = options;
+  const { host, port } = adminListen;
   if (!isLoopback(host)) {
     log.info(
       { host },
@@ -43,39 +34,31 @@ export async function serveConsole(options: {
     );
     return undefined;
   }
-  const declarations = folderDeclarations({ manifests, data });
-  const readCircuits: ReadCircuits = (asking) => adminCircuits(`http://${host}:${adminListen.port}`, asking);
-  const port = adminListen.port === 0 ? 0 : adminListen.port + 1;
-  const file = join(data, addressFile);
-  const keepAddress = async (running: RunningConsole): Promise<void> => {
-    await writeFile(file, `${running.newAddress()}\n`, { mode: 0o600 }).catch((error: unknown) => {
-      log.warn({ err: error, file }, 'Could not write the address of the console');
-    });
-  };
-  try {
-    const running = await listenOn({ host, port }, true, async (onHost, onPort) => {
-      const started: RunningConsole = await startConsole({
-        declarations,
-        namespace: undefined,
-        explain: explainFrom(declarations, homeNamespace, readCircuits, signal, undefined),
-        host: onHost,
-        port: onPort,
-        readOnly: false,
-        gatewayURL: baseURL,
-        version,
-        idleMs,
-        now: Date.now,
-        randomBytes,
-        signal,
-        onSignIn: () => void keepAddress(started),
-      });
-      return started;
-    });
-    await keepAddress(running);
-    log.info({ listen: { host, port: running.port }, addressFile: file }, 'Serving the console');
-    return { address: running.newAddress(), close: running.close };
-  } catch (error) {
-    log.warn({ reason: explain(error) }, 'Not serving the console');
+  const adminURL = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const workerData: ConsoleWorkerData = { ...data, host, port: port + 1, adminURL };
+  const file = import.meta.url.endsWith('.ts') ? './console-worker.ts' : './console-worker.js';
+  // It strips the types of its page itself, which Node.js still calls experimental.
+  const execArgv = ['--disable-warning=ExperimentalWarning'];
+  const worker = new Worker(new URL(file, import.meta.url), { workerData, execArgv });
+  worker.on('error', (error) =>
+    log.error({ err: error }, 'The console failed; traffic is served all the same'),
+  );
+  const message = await Promise.race([
+    once(worker, 'message').then(([said]) => said as ConsoleWorkerMessage),
+    once(worker, 'exit').then(() => undefined),
+  ]);
+  if (message === undefined || 'failure' in message) {
+    log.warn({ reason: message?.failure }, 'Not serving the console');
     return undefined;
   }
+  const { address, addressFile } = message;
+  log.info({ listen: { host, port: message.port }, addressFile }, 'Serving the console');
+  return {
+    address,
+    async close() {
+      worker.postMessage('stop');
+      await Promise.race([once(worker, 'exit'), setTimeout(stopMs, undefined, { ref: false })]);
+      await worker.terminate();
+    },
+  };
 }

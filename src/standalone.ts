@@ -93,9 +93,7 @@ export async function runStandalone(
   log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
   log.info({ listen, baseURL, manifests, dataFolder }, 'Serving');
   const moved = isStart && !config.listenGiven && listen.port !== config.traffic.listen.port;
-  const console = config.console
-    ? await consoleOf(config, baseURL, admin.address, log, work.signal)
-    : undefined;
+  const console = config.console ? await consoleOf(config, baseURL, admin.address, log) : undefined;
   await started({ store, baseURL, moved, console: console?.address, signal: stop });
   await aborted(stop);
   await console?.close();
@@ -115,11 +113,10 @@ async function consoleOf(
   baseURL: string,
   admin: AddressInfo,
   log: Log,
-  signal: AbortSignal,
 ): Promise<StandaloneConsole | undefined> {
   const { serveConsole } = await import('./standalone-console.ts');
   const adminListen = listenedOn(admin);
-  return serveConsole({ manifests, data, homeNamespace, adminListen, baseURL, log, signal });
+  return serveConsole({ manifests, data, homeNamespace, adminListen, baseURL, log });
 }
 
 /** Standalone mode on a folder made on the first run, with something that answers and a command to paste. */
@@ -151,6 +148,11 @@ export async function runQuickStart(config: StartConfig): Promise<void> {
       if (moved) {
         notices.unshift(
           `Port ${config.traffic.listen.port} is taken; another one is used. --listen HOST:PORT chooses it.`,
+        );
+      }
+      if (config.traffic.tls !== undefined) {
+        notices.push(
+          'A certificate of a private authority needs `--cacert FILE` for curl and NODE_EXTRA_CA_CERTS=FILE for Node.js.',
         );
       }
       if (signal.aborted) return;

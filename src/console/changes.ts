@@ -16,6 +16,8 @@ export function sendChanges(live: Live, response: ServerResponse): void {
   const removed = new Map<string, LiveChanges['removed'][number]>();
   let problems: LiveChanges['problems'] | undefined;
   let timer: NodeJS.Timeout | undefined;
+  // What changes while the state is read comes after it.
+  let begun = false;
 
   const send = (event: string, data: unknown): void => {
     response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
@@ -31,7 +33,7 @@ export function sendChanges(live: Live, response: ServerResponse): void {
     removed.clear();
   };
   const schedule = (): void => {
-    timer ??= setTimeout(flush, gatherMs);
+    if (begun) timer ??= setTimeout(flush, gatherMs);
   };
   const unsubscribe = live.subscribe((change) => {
     for (const row of change.set) {
@@ -49,7 +51,14 @@ export function sendChanges(live: Live, response: ServerResponse): void {
   });
   const heartbeat = setInterval(() => response.write(': still here\n\n'), heartbeatMs);
   response.write('retry: 1000\n\n');
-  send('state', live.state());
+  live.state().then(
+    (state) => {
+      begun = true;
+      send('state', state);
+      if (set.size + removed.size > 0) schedule();
+    },
+    () => response.end(),
+  );
   response.on('close', () => {
     unsubscribe();
     clearInterval(heartbeat);

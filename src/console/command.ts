@@ -13,6 +13,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { productVersion } from '../observe/version.ts';
 import { startConsole } from './console.ts';
 import { explainFrom, type ReadCircuits } from './explain.ts';
+import { isLoopback } from './guard.ts';
 import { openInBrowser } from './open-in-browser.ts';
 
 interface Flags extends PlaceFlags {
@@ -120,11 +121,6 @@ async function tlsOf({ tlsCert, tlsKey }: Flags): Promise<{ cert: string; key: s
       throw new CommandError(exitCodes.usage, `${file} cannot be read; give the path of a PEM file.`);
     });
   return { cert: await read(tlsCert), key: await read(tlsKey) };
-}
-
-/** Whether only this machine reaches an address. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 function address(text: string): { host: string; port: number } {

@@ -9,7 +9,7 @@ import {
 import { kindSchema } from '../cli/edit/kind-schema.ts';
 import { sendChanges } from './changes.ts';
 import { hostsOf, refusal, securityHeaders } from './guard.ts';
-import { pageKinds, watchLive } from './live.ts';
+import { createLive, pageKinds } from './live.ts';
 import { type PageFile, readPageFiles } from './page-files.ts';
 import { refuse } from './refuse.ts';
 import { addResourceRoutes } from './resource-routes.ts';
@@ -118,7 +118,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     return refuse(reply, 500, { reason: 'Failed', message: 'The console failed; its log says why.' });
   });
 
-  const live = watchLive(declarations, namespace, signal);
+  const live = createLive(declarations, namespace, signal);
   const place: Place = {
     place: declarations.place,
     namespace: declarations.namespace,

@@ -20,7 +20,7 @@ export function explainFrom(
 ): ExplainRoute {
   return async ({ model, format, key: asked }, live) => {
     const [namespace, name] = asked.split('/');
-    const declared = [...live.declared('APIKey')].find(
+    const declared = [...(await live.declared('APIKey'))].find(
       ({ resource: { metadata } }) => metadata.namespace === namespace && metadata.name === name,
     );
     const key = declared === undefined ? anyKeyOf(declarations.namespace) : keyEntryOf(declared.resource);
@@ -28,7 +28,7 @@ export function explainFrom(
     const now = new Date();
     const explanation = explainRoute({
       view: declaredView(
-        [...live.declared('UpstreamNode')].map(({ resource }) => resource),
+        [...(await live.declared('UpstreamNode'))].map(({ resource }) => resource),
         true,
       ),
       model,

@@ -35,9 +35,13 @@ export function refusal(
 /** The names by which a console on this address is reached, the one to print first. */
 export function hostsOf(host: string, port: number, more: readonly string[]): ReadonlySet<string> {
   const shown = host.includes(':') ? `[${host}]` : host;
-  const loopback = ['127.0.0.1', '::1', 'localhost'].includes(host);
-  const names = loopback ? [shown, '127.0.0.1', 'localhost', '[::1]', ...more] : [...more, shown];
+  const names = isLoopback(host) ? [shown, '127.0.0.1', 'localhost', '[::1]', ...more] : [...more, shown];
   return new Set(names.map((name) => `${name}:${port}`));
+}
+
+/** Whether only this machine reaches an address. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** Headers of every answer: nothing from elsewhere is loaded, nothing inline runs, nobody frames the page. */

@@ -6,72 +6,146 @@ import type { LiveChanges, LiveState, PageKind, Row } from './shapes.ts';
 export const pageKinds: readonly PageKind[] = ['UpstreamNode', 'APIKey', 'MasterKey'];
 /** How soon a watch that could not be had is asked for again. */
 const retryMs = 5_000;
+/** How long the watches go on after the last page has gone: a page that is loaded anew finds them. */
+const lingerMs = 30_000;
 
-/** Everything the page shows, kept in step by one watch for each kind, however many pages are open. */
+/** Everything the page shows, kept in step by one watch for each kind, however many pages are open, while there is one. */
 export interface Live {
-  /** What the namespaces hold now. */
-  state(): LiveState;
-  declared<K extends PageKind>(kind: K): Iterable<Declared<K>>;
+  /** What the namespaces hold now, once it was read. */
+  state(): Promise<LiveState>;
+  declared<K extends PageKind>(kind: K): Promise<Iterable<Declared<K>>>;
   /** Calls back after each change, until the function that it returns is called. */
   subscribe(listener: (change: LiveChanges) => void): () => void;
 }
 
 /** Watches until `signal` aborts. `namespace` undefined stands for all of them. */
-export function watchLive(
+export function createLive(
   declarations: Declarations,
   namespace: string | undefined,
   signal: AbortSignal,
 ): Live {
-  const known: { [K in PageKind]: Map<string, Declared<K>> } = {
+  const listeners = new Set<(change: LiveChanges) => void>();
+  let watches: Watches | undefined;
+  let ending: AbortController | undefined;
+
+  const watched = (): Watches => {
+    ending?.abort();
+    watches ??= new Watches(declarations, namespace, signal, (change) => {
+      for (const listener of listeners) listener(change);
+    });
+    if (listeners.size === 0) endSoon();
+    return watches;
+  };
+  const endSoon = (): void => {
+    ending?.abort();
+    const timer = new AbortController();
+    ending = timer;
+    setTimeout(lingerMs, undefined, { signal: timer.signal, ref: false }).then(
+      () => {
+        watches?.end();
+        watches = undefined;
+      },
+      () => {},
+    );
+  };
+
+  return {
+    async state() {
+      const { listed, known, problems } = watched();
+      await listed;
+      const rows = pageKinds.flatMap((kind) => [...known[kind].values()].map((one) => rowOf(one)));
+      return { rows, problems };
+    },
+    async declared(kind) {
+      const { listed, known } = watched();
+      await listed;
+      return known[kind].values();
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      watched();
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0) endSoon();
+      };
+    },
+  };
+}
+
+/** A watch of each kind, and what they have brought. */
+class Watches {
+  readonly known: { readonly [K in PageKind]: Map<string, Declared<K>> } = {
     UpstreamNode: new Map(),
     APIKey: new Map(),
     MasterKey: new Map(),
   };
-  const problems: Partial<Record<PageKind, string>> = {};
-  const listeners = new Set<(change: LiveChanges) => void>();
-  const tell = (set: readonly Row[], removed: LiveChanges['removed']): void => {
-    for (const listener of listeners) listener({ set, removed, problems });
-  };
+  readonly problems: Partial<Record<PageKind, string>> = {};
+  /** Settles when each kind was read, or could not be. */
+  readonly listed: Promise<unknown>;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #tell: (change: LiveChanges) => void;
 
-  for (const kind of pageKinds) void follow(kind);
-  return {
-    state: () => ({
-      rows: pageKinds.flatMap((kind) => [...known[kind].values()].map((one) => rowOf(one))),
-      problems,
-    }),
-    declared: (kind) => known[kind].values(),
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
-
-  async function follow<K extends PageKind>(kind: K): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await declarations.watch(kind, namespace, ({ ref, after }) => see(kind, ref, after), signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        problems[kind] = error instanceof DeclarationError ? error.message : 'The watch failed.';
-        tell([], []);
-      }
-      await setTimeout(retryMs, undefined, { signal }).catch(() => {});
-    }
+  constructor(
+    declarations: Declarations,
+    namespace: string | undefined,
+    signal: AbortSignal,
+    tell: (change: LiveChanges) => void,
+  ) {
+    this.#signal = AbortSignal.any([signal, this.#stop.signal]);
+    this.#tell = tell;
+    this.listed = Promise.all(
+      pageKinds.map(
+        (kind) => new Promise<void>((resolve) => void this.#follow(declarations, kind, namespace, resolve)),
+      ),
+    );
   }
 
-  function see<K extends PageKind>(
+  end(): void {
+    this.#stop.abort();
+  }
+
+  async #follow<K extends PageKind>(
+    declarations: Declarations,
+    kind: K,
+    namespace: string | undefined,
+    listed: () => void,
+  ): Promise<void> {
+    const signal = this.#signal;
+    while (!signal.aborted) {
+      try {
+        const see = ({ ref, after }: Parameters<Parameters<typeof declarations.watch<K>>[2]>[0]): void =>
+          this.#see(kind, ref, after);
+        await declarations.watch(kind, namespace, see, signal, listed);
+      } catch (error) {
+        if (signal.aborted) break;
+        this.problems[kind] = error instanceof DeclarationError ? error.message : 'The watch failed.';
+        this.#say([], []);
+      }
+      listed();
+      await setTimeout(retryMs, undefined, { signal }).catch(() => {});
+    }
+    listed();
+  }
+
+  #see<K extends PageKind>(
     kind: K,
     { namespace, name }: { readonly namespace: string; readonly name: string },
     after: Declared<K> | undefined,
   ): void {
-    delete problems[kind];
+    delete this.problems[kind];
+    const known: Map<string, Declared<K>> = this.known[kind];
     const id = `${namespace}/${name}`;
     if (after === undefined) {
-      known[kind].delete(id);
-      tell([], [{ kind, namespace, name }]);
+      known.delete(id);
+      this.#say([], [{ kind, namespace, name }]);
     } else {
-      known[kind].set(id, after);
-      tell([rowOf(after)], []);
+      known.set(id, after);
+      this.#say([rowOf(after)], []);
     }
+  }
+
+  #say(set: readonly Row[], removed: LiveChanges['removed']): void {
+    this.#tell({ set, removed, problems: this.problems });
   }
 }

@@ -33,8 +33,8 @@ export function addResourceRoutes(
 
   app.get(path, async (request): Promise<Detail> => {
     const declared = await declarations.get(refOf(request), signal);
-    const { resource, manifest, source } = declared;
-    return { row: rowOf(declared), resource: shown(resource), manifest, source };
+    const { resource, manifest, source, version } = declared;
+    return { row: rowOf(declared), version, resource: shown(resource), manifest, source };
   });
   app.post(path, async (request): Promise<Edited> => {
     const ref = refOf(request);

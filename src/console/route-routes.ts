@@ -19,7 +19,7 @@ export type ExplainRoute = (question: RouteAsked, live: Live) => Promise<RouteAn
 export function addRouteRoutes(app: FastifyInstance, live: Live, explain: ExplainRoute): void {
   app.get('/api/models', async () => {
     const names = new Set<string>();
-    for (const { resource } of live.declared('UpstreamNode')) {
+    for (const { resource } of await live.declared('UpstreamNode')) {
       for (const { name } of resource.status?.models ?? []) names.add(name);
       for (const name of resource.spec.manualModels ?? []) names.add(name);
       for (const { aliases = [] } of resource.spec.models ?? [])

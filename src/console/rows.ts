@@ -7,13 +7,13 @@ const syncAnnotation = 'modelgateway.dev/sync-requested-at';
 
 /** A resource as the lists of the page show it. */
 export function rowOf(declared: Declared<PageKind>): Row {
-  const { resource } = declared;
-  return resource.kind === 'UpstreamNode' ? nodeRow(resource, declared) : keyRow(resource, declared);
+  const { resource, managedBy } = declared;
+  return resource.kind === 'UpstreamNode' ? nodeRow(resource, managedBy) : keyRow(resource, managedBy);
 }
 
 function nodeRow(
   { metadata, spec, status }: ResourceOf['UpstreamNode'],
-  { managedBy, version }: Declared<PageKind>,
+  managedBy: string | undefined,
 ): NodeRow {
   const ready = conditionOf(status?.conditions, 'Ready');
   const asked = metadata.annotations?.[syncAnnotation];
@@ -34,14 +34,14 @@ function nodeRow(
     priority: spec.priority,
     weight: spec.weight,
     managedBy,
-    version,
+    generation: metadata.generation ?? 0,
     syncing: asked !== undefined && asked !== status?.lastHandledSyncRequest,
   };
 }
 
 function keyRow(
   { kind, metadata, spec, status }: ResourceOf['APIKey' | 'MasterKey'],
-  { managedBy, version }: Declared<PageKind>,
+  managedBy: string | undefined,
 ): KeyRow {
   const ready = conditionOf(status?.conditions, 'Ready');
   return {
@@ -60,7 +60,7 @@ function keyRow(
     revision: spec.rotation?.revision ?? 0,
     created: metadata.creationTimestamp,
     managedBy,
-    version,
+    generation: metadata.generation ?? 0,
   };
 }
 

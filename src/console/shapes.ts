@@ -23,7 +23,8 @@ export interface NodeRow {
   readonly weight: number;
   /** Who owns the resource instead of people. */
   readonly managedBy: string | undefined;
-  readonly version: string;
+  /** Counts the changes of what is wanted. */
+  readonly generation: number;
   /** Whether a synchronization was asked for and is not done. */
   readonly syncing: boolean;
 }
@@ -46,7 +47,7 @@ export interface KeyRow {
   readonly revision: number;
   readonly created: string | undefined;
   readonly managedBy: string | undefined;
-  readonly version: string;
+  readonly generation: number;
 }
 
 export type Row = NodeRow | KeyRow;
@@ -80,6 +81,8 @@ export interface LiveChanges {
 /** One resource, whole. */
 export interface Detail {
   readonly row: Row;
+  /** What an edit may ask to be unchanged. */
+  readonly version: string;
   /** The resource, as JSON. */
   readonly resource: unknown;
   /** As people wrote it, in YAML. */

@@ -83,7 +83,7 @@ export async function change(
       accept: 'Apply mine on top',
     });
     return accepted
-      ? change(ref, wishes, { ...options, version: now.row.version, seen: now.manifest })
+      ? change(ref, wishes, { ...options, version: now.version, seen: now.manifest })
       : undefined;
   }
 }

@@ -148,7 +148,7 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
     setProblems(new Map());
     try {
       const edits = specEdits(spec, { ...spec, ...typed }, schema);
-      const options = { version: row.version, seen: detail.manifest, ...(showYaml ? { showYaml } : {}) };
+      const options = { version: detail.version, seen: detail.manifest, ...(showYaml ? { showYaml } : {}) };
       if ((await change(ref, { edits }, options)) === undefined) return;
       setTyped({});
       done(`Saved ${name}.`);
@@ -199,16 +199,26 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
       </div>
     </form>
     ${kind === 'APIKey' && html`<${Snippets} gatewayURL=${place.gatewayURL} />`}
-    ${open === 'rotate' && html`<${RotateDialog} ref_=${ref} row=${row} onClose=${() => setOpen(undefined)} />`}
+    ${open === 'rotate' && html`<${RotateDialog} ref_=${ref} row=${row} version=${detail.version} onClose=${() => setOpen(undefined)} />`}
     ${
       open === 'delete' &&
-      html`<${DeleteDialog} ref_=${ref} version=${row.version} what="Whoever uses this key is refused from now on, everywhere, within a second."
+      html`<${DeleteDialog} ref_=${ref} version=${detail.version} what="Whoever uses this key is refused from now on, everywhere, within a second."
         onClose=${() => setOpen(undefined)} onDeleted=${() => go(keysPath(kind))} />`
     }
   </section>`;
 }
 
-function RotateDialog({ ref_: ref, row, onClose }: { ref_: Ref; row: KeyRow; onClose: () => void }): View {
+function RotateDialog({
+  ref_: ref,
+  row,
+  version,
+  onClose,
+}: {
+  ref_: Ref;
+  row: KeyRow;
+  version: string;
+  onClose: () => void;
+}): View {
   const [minutes, setMinutes] = useState(60);
   const act = async (): Promise<void> => {
     const rotation = { revision: row.revision + 1, overlapSeconds: minutes * 60 };
@@ -217,7 +227,7 @@ function RotateDialog({ ref_: ref, row, onClose }: { ref_: Ref; row: KeyRow; onC
         path: ['spec', 'rotation', field],
         value,
       }));
-      if ((await change(ref, { edits }, { version: row.version })) !== undefined) {
+      if ((await change(ref, { edits }, { version })) !== undefined) {
         done(
           `A new key goes into the Secret ${row.secretName}; the old one stays valid for ${minutes} minutes.`,
         );

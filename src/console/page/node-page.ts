@@ -95,7 +95,7 @@ export function NodePage(props: { place: Place; namespace: string; name: string;
         : html`<${NodeFacts} row=${row} node=${node} detail=${detail} />
           <${NodeForm}
             place=${place}
-            node=${{ ...ref, version: row.version, manifest: detail.manifest }}
+            node=${{ ...ref, version: detail.version, manifest: detail.manifest }}
             spec=${node.spec}
             keySet=${node.spec.apiKeySecretRef !== undefined || node.spec.encryptedAPIKey !== undefined}
             denied=${denied}
@@ -105,7 +105,7 @@ export function NodePage(props: { place: Place; namespace: string; name: string;
       deletes &&
       html`<${DeleteDialog}
         ref_=${ref}
-        version=${row.version}
+        version=${detail.version}
         what="Requests go to the other nodes that serve its models; models that only this node serves are gone."
         onClose=${() => setDeletes(false)}
         onDeleted=${() => go('/nodes')}

@@ -31,7 +31,7 @@ export function RoutingPage({ place }: { place: Place }): View {
   const key = query.get('key') ?? '';
   // What decides of routing: any change of a node or key may.
   const state = [...rows.values()]
-    .map(({ name, version, ...row }) => `${name} ${version} ${'phase' in row ? row.phase : ''}`)
+    .map(({ name, generation, ...row }) => `${name} ${generation} ${'phase' in row ? row.phase : ''}`)
     .join();
 
   useEffect(() => {
