@@ -33,7 +33,7 @@ export function formatHelp(command: Command, helper: Help): string {
   const examples = notes?.examples ?? [];
   return [
     `Usage: ${usage(command, helper)}`,
-    command.description(),
+    ...(command.description() === '' ? [] : [command.description()]),
     ...(notes?.notes ?? []),
     ...(rows.length === 0 ? [] : ['', ...columns(rows)]),
     ...(has('--manifests') ? [`More flags (${more}): ${root(command)} help flags`] : []),
@@ -58,8 +58,8 @@ export const helpTopics: Readonly<Record<string, (calledAs: string) => string>> 
       '',
       ...columns(writeFlags),
       '',
-      'The variables MODEL_GATEWAY_MANIFESTS and MODEL_GATEWAY_DATA stand for those flags.',
-      'Tables and messages are coloured on a terminal alone; NO_COLOR=1 switches that off.',
+      'MODEL_GATEWAY_MANIFESTS and MODEL_GATEWAY_DATA stand for those flags.',
+      'Tables are coloured on a terminal alone; NO_COLOR=1 switches that off.',
       '',
     ].join('\n'),
   'exit-codes': () =>
@@ -105,7 +105,7 @@ function subcommandRows(command: Command, helper: Help): (readonly [string, stri
 function optionRows(command: Command, helper: Help): (readonly [string, string])[] {
   return helper
     .visibleOptions(command)
-    .filter(({ long }) => long !== '--help')
+    .filter(({ long }) => long !== '--help' && long !== '--version')
     .map((option) => {
       const flags = option.flags.replaceAll(/<([^>]+)>/g, (_, value: string) => value.toUpperCase());
       const left = option.short === undefined ? `    ${flags}` : flags;

@@ -80,14 +80,15 @@ export async function buildProgram(
   more: Readonly<Record<string, Entry>> = {},
 ): Promise<Command> {
   const program = new Command(context.calledAs)
-    .description('Nodes, models and keys of a Model Gateway, in a cluster or a folder of manifests.')
     .version(`${context.calledAs} ${productVersion()}`, '-V, --version', 'the version of this program')
     .helpCommand(false)
     .configureHelp({ formatHelp })
     .showHelpAfterError(false)
     .configureOutput({
       writeOut: (text) => void context.out.write(text),
-      writeErr: () => {},
+      writeErr: (text) => void context.err.write(text),
+      // run.ts says what was wrong.
+      outputError: () => {},
     })
     .exitOverride();
   explained(program, { examples: ['nodes --all-namespaces', 'help exit-codes'] });

@@ -9,7 +9,7 @@ export interface WriteFlags {
 
 /** The flags of `WriteFlags`, with what `help flags` says of them. */
 export const writeFlags: readonly (readonly [flags: string, help: string])[] = [
-  ['--dry-run', 'judge the change and say what it would be; store nothing'],
+  ['--dry-run', 'say what would change; store nothing'],
   ['--force', 'take over fields that another field manager owns'],
 ];
 

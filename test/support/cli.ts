@@ -27,7 +27,8 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
 /** The same by a shell: `$MODEL_GATEWAY` stands for the program. */
 export function runShell(script: string, options: CliOptions = {}): Promise<CliResult> {
   const env = { ...options.env, MODEL_GATEWAY: `${process.execPath} ${mainFile}` };
-  return runProgram('/bin/bash', ['-c', script], { ...options, env });
+  // Without --norc bash takes its piped stdin for a network login and reads the user's own settings.
+  return runProgram('/bin/bash', ['--norc', '-c', script], { ...options, env });
 }
 
 /** Lines of an output, without the last line end. */

@@ -15,9 +15,9 @@ export const addCompletion: AddCommand = (program, context) => {
   explained(command, {
     notes: [
       '',
-      'bash: put  source <(model-gateway completion bash)  into ~/.bashrc; zsh likewise into ~/.zshrc.',
-      'fish: model-gateway completion fish > ~/.config/fish/completions/model-gateway.fish',
-      'kubectl completes its plugin by itself where kubectl_complete-modelgateway is in PATH.',
+      'bash, zsh: put  source <(model-gateway completion bash)  into ~/.bashrc',
+      '(zsh: ~/.zshrc); fish: save it in ~/.config/fish/completions.',
+      'kubectl completes its plugin where kubectl_complete-modelgateway is in PATH.',
     ],
     examples: ['completion bash', 'completion zsh'],
   });

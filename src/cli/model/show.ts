@@ -15,7 +15,7 @@ export const addModelShow: AddCommand = (group, context) => {
   const command = group
     .command('show')
     .summary('who serves a model, in which order')
-    .description('Shows who serves a model, in the order in which nodes are asked, and its aliases.')
+    .description('Shows who serves a model, in the order of asking, and its other names.')
     .argument('<name>', 'name or alias of the model')
     .action(async (name: string, flags: PlaceFlags & OutputFlags) => {
       const place = await context.declarations(flags);

@@ -3,6 +3,7 @@ import type { CommandContext } from '../context.ts';
 import { applyEdits } from '../edit/apply-edits.ts';
 import type { Declarations, Manifest } from '../edit/declarations.ts';
 import type { Edit } from '../edit/edit.ts';
+import { sealedKeyEdits } from '../edit/node-edits.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
 import { resourceName } from '../output.ts';
@@ -10,14 +11,7 @@ import { type PlaceFlags, withPlace } from '../place.ts';
 import type { AddCommand } from '../program.ts';
 import { readAll } from '../read-secret.ts';
 import { type WriteFlags, withWriting } from '../writing.ts';
-import {
-  type KeyFlags,
-  keyWish,
-  readKey,
-  sealedKeyEdits,
-  secretKeyEdits,
-  withKeyFlags,
-} from './key-flags.ts';
+import { type KeyFlags, keyWish, readKey, secretKeyEdits, withKeyFlags } from './key-flags.ts';
 import { nodeRef } from './name.ts';
 import { type NodeFlags, nodeEdits, withNodeFlags } from './node-flags.ts';
 
@@ -30,15 +24,15 @@ export const addNodeAdd: AddCommand = (group, context) => {
   const command = group
     .command('add')
     .summary('declare a node; its key is sealed on this machine')
-    .description('Declares a node. Its API key is asked for on a terminal, and sealed before it is sent.')
+    .description('Declares a node. A terminal is asked for its API key, which is sealed at once.')
     .argument('<name>', 'name of the node')
     .action((name: string, flags: Flags) => addOne(context, name, flags));
   withKeyFlags(withNodeFlags(command)).option('--disabled', 'declare it without letting it take requests');
   withPlace(withWriting(command));
   explained(command, {
     examples: [
-      'node add local --base-url http://ollama.example:11434/v1 --model qwen3,llama3.2',
-      'node add openai --base-url https://api.openai.com/v1 --api-key-stdin < key.txt',
+      'node add local --base-url http://ollama:11434/v1 --model qwen3',
+      'node add vllm --base-url http://vllm/v1 --api-key-stdin <key.txt',
     ],
   });
 };

@@ -38,5 +38,5 @@ export const addNodeDelete: AddCommand = (group, context) => {
     });
   completes(command, 'node');
   withPlace(command);
-  explained(command, { examples: ['node delete old-server --yes', 'node delete old-server --dry-run'] });
+  explained(command, { examples: ['node delete old-server --dry-run', 'node delete old-server --yes'] });
 };

@@ -3,6 +3,7 @@ import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import type { Declarations, Declared } from '../edit/declarations.ts';
 import type { Edit } from '../edit/edit.ts';
+import { clearedKeyEdits, sealedKeyEdits } from '../edit/node-edits.ts';
 import { editInEditor } from '../edit-in-editor.ts';
 import { editResource } from '../edit-resource.ts';
 import { editorOf } from '../editor.ts';
@@ -14,15 +15,7 @@ import type { AddCommand } from '../program.ts';
 import { readAll } from '../read-secret.ts';
 import { textDiff } from '../text-diff.ts';
 import { type WriteFlags, withWriting } from '../writing.ts';
-import {
-  clearedKeyEdits,
-  type KeyFlags,
-  keyWish,
-  readKey,
-  sealedKeyEdits,
-  secretKeyEdits,
-  withKeyFlags,
-} from './key-flags.ts';
+import { type KeyFlags, keyWish, readKey, secretKeyEdits, withKeyFlags } from './key-flags.ts';
 import { nodeRef } from './name.ts';
 import { type NodeFlags, nodeEdits, withNodeFlags } from './node-flags.ts';
 
@@ -37,14 +30,14 @@ export const addNodeEdit: AddCommand = (group, context) => {
     .argument('<name>', 'name of the node')
     .action((name: string, flags: Flags) => editOne(context, name, flags));
   withKeyFlags(withNodeFlags(command))
-    .option('--api-key-prompt', 'type the API key; an empty one keeps the current one')
+    .option('--api-key-prompt', 'type the API key; nothing keeps the current one')
     .option('--clear-api-key', 'remove the API key');
   completes(command, 'node');
   withPlace(withWriting(command));
   explained(command, {
     examples: [
       'node edit openai --priority 80 --model gpt-5,gpt-5-mini',
-      'node edit openai --api-key-stdin < key.txt',
+      'node edit openai --api-key-stdin <key.txt',
     ],
   });
 };

@@ -1,8 +1,6 @@
 import { type Command, Option } from 'commander';
-import { sealApiKey } from '../../resources/sealed-key.ts';
 import { CommandError } from '../command-error.ts';
 import type { CommandContext } from '../context.ts';
-import type { Declarations, Ref } from '../edit/declarations.ts';
 import type { Edit } from '../edit/edit.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { GivenUp, readSecret } from '../read-secret.ts';
@@ -19,7 +17,7 @@ export interface KeyFlags {
 /** Adds the flags of `KeyFlags`; `--api-key` only so that it can be refused with the reason. */
 export function withKeyFlags(command: Command): Command {
   return command
-    .option('--api-key-stdin', 'read the API key from stdin; it is sealed here, before it is sent')
+    .option('--api-key-stdin', 'read the API key from stdin; it is sealed at once')
     .option('--api-key-secret <name>', 'take it from a Secret: NAME or NAME/ENTRY (apiKey)')
     .addOption(new Option('--api-key [value]').hideHelp());
 }
@@ -73,27 +71,6 @@ export async function readKey(
   }
 }
 
-/** The edits that give a node this key, sealed for it and for the origin of its address. Throws CommandError. */
-export async function sealedKeyEdits(
-  place: Declarations,
-  ref: Ref<'UpstreamNode'>,
-  baseURL: string,
-  apiKey: string,
-  signal: AbortSignal,
-): Promise<Edit[]> {
-  const recipient = await place.sealingRecipient(signal);
-  const { namespace, name } = ref;
-  try {
-    const sealed = await sealApiKey({ recipient, namespace, name, baseURL, apiKey });
-    return [
-      { path: ['spec', 'apiKeySecretRef'], remove: true },
-      { path: ['spec', 'encryptedAPIKey'], value: sealed },
-    ];
-  } catch (error) {
-    throw new CommandError(exitCodes.invalid, error instanceof Error ? `${error.message}.` : String(error));
-  }
-}
-
 /** The edits that name a Secret, as `NAME` or `NAME/ENTRY`. */
 export function secretKeyEdits(text: string): Edit[] {
   const [name = '', key, ...more] = text.split('/');
@@ -108,9 +85,3 @@ export function secretKeyEdits(text: string): Edit[] {
     { path: ['spec', 'apiKeySecretRef'], value: key === undefined ? { name } : { name, key } },
   ];
 }
-
-/** The edits that leave a node without a key. */
-export const clearedKeyEdits: readonly Edit[] = [
-  { path: ['spec', 'encryptedAPIKey'], remove: true },
-  { path: ['spec', 'apiKeySecretRef'], remove: true },
-];

@@ -27,19 +27,17 @@ const authentications = ['Bearer', 'XAPIKey', 'APIKey'] as const;
 /** Adds the flags of `NodeFlags`. */
 export function withNodeFlags(command: Command): Command {
   return command
-    .option('--base-url <url>', 'address with its version segment, as in https://api.example.com/v1')
+    .option('--base-url <url>', 'with its version segment: https://x.example/v1')
     .option('--display-name <text>', 'name for people')
-    .addOption(wordOption('--authentication <kind>', 'header that carries the key:', authentications))
+    .addOption(wordOption('--authentication <kind>', 'header of the key:', authentications))
     .option('--priority <n>', '0 to 100, higher is preferred', whole)
     .option('--weight <n>', '1 to 100, share within one priority', whole)
-    .option('--model <names>', 'manual models; repeatable, or with commas; edit: all of them', collected)
-    .option('--models-file <file>', 'the same from a file, by line or comma; - for stdin')
+    .option('--model <names>', 'manual models with commas, all of them; repeatable', collected)
+    .option('--models-file <file>', 'the same from a file, by line or comma; - is stdin')
     .option('--native-format <names>', `${nativeFormats.join(', ')}; as --model`, collected)
-    .addOption(
-      wordOption('--new-models <state>', 'what discovered models start as:', ['enabled', 'disabled']),
-    )
+    .addOption(wordOption('--new-models <state>', 'what new models start as:', ['enabled', 'disabled']))
     .addOption(wordOption('--discovery <when>', 'ask the node for its models:', ['always', 'never']))
-    .option('--callers <namespaces>', 'whose keys may use it: same, all, or names with commas');
+    .option('--callers <namespaces>', 'whose keys may use it: same, all, or their names');
 }
 
 /** What the flags wish for, without the key. `readStdin` is asked where a flag names `-`. Throws CommandError. */

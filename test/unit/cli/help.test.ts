@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { examplesOf, helpTopics } from '../../../src/cli/help.ts';
+import { roleSummaries } from '../../../src/role-summaries.ts';
+import { commandsOf, wholeProgram } from '../../support/cli-examples.ts';
+
+const program = await wholeProgram();
+const commands = commandsOf(program).filter(([path]) => !Object.hasOwn(roleSummaries, path));
+
+/** Fits a terminal of 80 columns and 24 lines, the prompt below included. */
+function expectScreen(text: string): void {
+  expect(text.split('\n').length).toBeLessThanOrEqual(24);
+  expect(text.split('\n').filter((line) => [...line].length > 80)).toEqual([]);
+}
+
+test.each(commands)('%s --help fits a screen and ends with two examples', (path, command) => {
+  const text = command.helpInformation();
+  expectScreen(text);
+  if (path === 'help') return;
+  const isGroup = command.commands.length > 0 && path !== '';
+  const examples = examplesOf(command);
+  expect(examples.length).toBe(isGroup ? examples.length : 2);
+  expect(text.trimEnd().endsWith(examples.map((example) => `  model-gateway ${example}`).join('\n'))).toBe(
+    true,
+  );
+  if (path !== '') for (const example of examples) expect(example).toMatch(new RegExp(`^${path}( |$)`));
+});
+
+test.each(Object.entries(helpTopics))('help %s fits a screen', (_, topic) => {
+  expectScreen(topic('model-gateway'));
+});
