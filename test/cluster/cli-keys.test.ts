@@ -202,7 +202,7 @@ describe('route explain', () => {
     expect(before.stdout).toMatch(/^1 +\S+\/failing +25 % +50 +25 +ready +native$/m);
     expect(before.stderr).toContain('No pods of a gateway were found');
 
-    await podOf(new URL(stage.gateways[0]?.admin ?? ''));
+    await podOf('gateway-0', new URL(stage.gateways[0]?.admin ?? ''));
     failing.respondWith('/chat/completions', {
       kind: 'answer',
       status: 429,
@@ -231,6 +231,11 @@ describe('route explain', () => {
       },
     ]);
 
+    await podOf('gateway-1', new URL(`http://${address}:1`));
+    const partly = await asAdmin('route', 'explain', 'cli-m');
+    expect(partly.stdout).toMatch(/^2 +\S+\/failing .* last resort: its circuit is open in gateway-0$/m);
+    expect(partly.stderr).toContain(`The circuits of ${stage.home}/gateway-1 are unknown: `);
+
     await stage.cluster.apply(
       JSON.stringify({
         apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -250,7 +255,7 @@ describe('route explain', () => {
   });
 
   /** A pod object for the gateway process, as a kubelet would report it. */
-  async function podOf({ hostname, port }: URL): Promise<void> {
+  async function podOf(name: string, { hostname, port }: URL): Promise<void> {
     const labels = { 'app.kubernetes.io/part-of': 'model-gateway', 'app.kubernetes.io/component': 'gateway' };
     const container = {
       name: 'gateway',
@@ -261,12 +266,12 @@ describe('route explain', () => {
     const pods = `/api/v1/namespaces/${home}/pods`;
     await client.ask('POST', pods, {
       body: {
-        metadata: { name: 'gateway-0', labels },
+        metadata: { name, labels },
         spec: { containers: [container], automountServiceAccountToken: false, nodeName: 'none' },
       },
     });
     const body = { status: { phase: 'Running', podIP: hostname, podIPs: [{ ip: hostname }] } };
-    await client.ask('PATCH', `${pods}/gateway-0/status`, { body });
+    await client.ask('PATCH', `${pods}/${name}/status`, { body });
   }
 });
 

@@ -135,8 +135,10 @@ function checked(file: string, declared: Declared, item: number, parse: () => Pa
   };
 }
 
+/** As `parseManifest` tells them apart. */
 function isList({ contents }: Document): boolean {
-  return isMap(contents) && contents.get('kind') === 'List';
+  if (!isMap(contents) || contents.get('kind') !== 'List') return false;
+  return contents.get('apiVersion') === 'v1' && isSeq(contents.get('items'));
 }
 
 /** Keys in clear, wherever they stand: in fields, in comments, in what is not YAML. */

@@ -37,13 +37,16 @@ export function finding(rule: RuleId, rest: Omit<Finding, 'rule' | 'level'>): Fi
  * everywhere, so what follows must look random.
  */
 const keyTexts =
-  /(?<![A-Za-z0-9])(?:sk-[A-Za-z0-9_-]{20,}|mg[km]_[0-9A-Za-z]{49}|AGE-SECRET-KEY-1[0-9A-Z]{50,}|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|hf_[A-Za-z0-9]{20,}|AIza[A-Za-z0-9_-]{35}|AKIA[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{30,})/g;
+  /(?:sk-[A-Za-z0-9_-]{20,}|mg[km]_[0-9A-Za-z]{49}|AGE-SECRET-KEY-1[0-9A-Z]{50,}|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|hf_[A-Za-z0-9]{20,}|AIza[A-Za-z0-9_-]{35}|AKIA[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{30,})/g;
 
-/** Where key-looking texts begin. */
+/** Where key-looking texts begin; the end of a longer word, such as `risk-…`, is none. */
 export function keyTextOffsets(text: string): number[] {
-  return [...text.matchAll(keyTexts)].filter(([found]) => looksRandom(found)).map(({ index }) => index);
+  return [...text.matchAll(keyTexts)]
+    .filter(({ 0: found, index }) => looksRandom(found) && !/[A-Za-z0-9]/.test(text.charAt(index - 1)))
+    .map(({ index }) => index);
 }
 
+/** Hides what may be a key, and rather too much than too little: one may be pasted into the middle of a word. */
 function masked(text: string): string {
   return text.replaceAll(keyTexts, (found) => (looksRandom(found) ? '***' : found));
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Finding, keyTextOffsets } from '../../../../src/cli/check/finding.ts';
@@ -219,6 +220,73 @@ test('every rule has a case, but for files that cannot be read', () => {
   );
   const missing = (Object.keys(rules) as RuleId[]).filter((rule) => !told.has(rule));
   expect(missing).toEqual(['unreadable-file']);
+});
+
+test('whatever a file holds, it is read without a fault and every finding has a place in it', () => {
+  const whole = all(
+    node(`  encryptedAPIKey: |\n${indented(sealed)}\n  models: [{ name: b, aliases: [a] }]\n`),
+    key(`  hash: ${hashKeyText('x')}\n  models: [a, "b"]\n`),
+    secret('s', 'a'),
+    `apiVersion: v1\nkind: List\nitems: [{ kind: Secret, metadata: null }, 5, { <<: &a { kind: APIKey }, x: *a }]\n`,
+    `# ${keyText}\n`,
+  );
+  const junk = fc.constantFrom(
+    '\n',
+    '\r\n',
+    '---\n',
+    '...\n',
+    '%YAML 1.2\n',
+    ': ',
+    '- ',
+    '{',
+    ']',
+    '"',
+    "'",
+    '|',
+    '&a ',
+    '*a',
+    '!!js ',
+    '\t',
+    '\ufeff',
+    '\u0000',
+    '{{ x }}',
+    '9'.repeat(30),
+    keyText,
+  );
+  const cut = fc.record({
+    from: fc.nat(whole.length),
+    length: fc.nat(40),
+    put: fc.oneof(junk, fc.string({ maxLength: 8 })),
+  });
+  fc.assert(
+    fc.property(fc.array(cut, { minLength: 1, maxLength: 5 }), (cuts) => {
+      const text = cuts.reduce(
+        (before, { from, length, put }) => before.slice(0, from) + put + before.slice(from + length),
+        whole,
+      );
+      const count = text.split('\n').length;
+      for (const { line, column, message } of check({ 'a.yaml': text })) {
+        expect([line >= 1 && line <= count, column >= 1, message.includes(keyText)]).toEqual([
+          true,
+          true,
+          false,
+        ]);
+      }
+    }),
+    {
+      numRuns: 200,
+      seed: 11,
+      examples: [
+        [[{ from: 694, length: 16, put: keyText }]],
+        [
+          [
+            { from: 965, length: 0, put: '|' },
+            { from: 0, length: 0, put: '\n' },
+          ],
+        ],
+      ],
+    },
+  );
 });
 
 test('the page of the commands lists every rule', async () => {
