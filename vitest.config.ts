@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 // unit: pure code, no sockets but loopback ones, seconds. wire: real sockets and SDKs. crds, cluster: a real API server.
-// chart: Helm onto a real API server. console: a real browser. delivery: the npm package and the image's files.
+// chart: Helm onto a real API server. console: a real browser. delivery: the npm package and the image's files. telemetry: a real Prometheus.
 export default defineConfig({
   test: {
     projects: [
@@ -42,6 +42,8 @@ export default defineConfig({
           globalSetup: ['test/support/control-plane-setup.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
+          // They wait for pods and Helm most of the time.
+          maxWorkers: 2,
         },
       },
       {
@@ -50,6 +52,17 @@ export default defineConfig({
           include: ['test/delivery/**/*.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 600_000,
+          maxWorkers: 1,
+        },
+      },
+      {
+        test: {
+          name: 'telemetry',
+          include: ['test/telemetry/**/*.test.ts'],
+          globalSetup: ['test/support/control-plane-setup.ts'],
+          testTimeout: 120_000,
+          // Prometheus may have to be built first.
+          hookTimeout: 1_800_000,
           maxWorkers: 1,
         },
       },
