@@ -30,6 +30,7 @@ const tasks = {
   sbom: ['scripts/sbom.ts'],
   e2e: ['test/e2e/main.ts'],
   'test:delivery': ['scripts/test.ts', 'delivery'],
+  'test:telemetry': ['scripts/test.ts', 'telemetry'],
 };
 
 const [task = '', ...taskArguments] = process.argv.slice(2);

@@ -74,7 +74,11 @@ export function createStoreMetrics(registry: Registry): StoreMetrics {
     registers,
   });
   return {
-    synced: (kind, value) => synced.set({ kind }, value ? 1 : 0),
+    synced(kind, value) {
+      synced.set({ kind }, value ? 1 : 0);
+      // Told first of all: from here on rates begin at 0.
+      for (const counter of [relists, rejected]) counter.inc({ kind }, 0);
+    },
     objects: (kind, count) => objects.set({ kind }, count),
     event: (kind, atMs) => last.set({ kind }, atMs / 1000),
     watchRestarted: (kind, reason) => restarts.inc({ kind, reason }),
