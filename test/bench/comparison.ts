@@ -30,7 +30,9 @@ export interface Comparison extends Ratio {
 }
 
 /** What is compared: anything that runs in a process; the same process may stand for several. */
-type Target = { readonly pid: number } | undefined;
+interface Target {
+  readonly pid: number;
+}
 
 /** Above this share of the core in other hands the clock says more about them than about the targets. */
 const busyShare = 0.05;
@@ -91,7 +93,7 @@ function coreMeter(target: Target): Meter {
   const marks = { start: { own: 0, idle: 0, time: 0 }, end: { own: 0, idle: 0, time: 0 } };
   return {
     mark: (edge) => {
-      const own = target === undefined ? Number.NaN : fineProcessorSeconds(target.pid);
+      const own = fineProcessorSeconds(target.pid);
       marks[edge] = { own, idle: idleSeconds(coreUnderTest()), time: performance.now() / 1000 };
     },
     shares: () => {

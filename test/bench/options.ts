@@ -8,6 +8,8 @@ export interface BenchOptions {
   roundMilliseconds: number;
   /** Load before the first measured round of each target, so that what is compiled then is not measured. */
   warmUpMilliseconds: number;
+  /** The same for a target that has done such work before, with other prompts. */
+  rewarmMilliseconds: number;
   bigSet: { keys: number; nodes: number; modelsPerNode: number };
   /** Changes of a key or a node while the event loop is watched. */
   changes: number;
@@ -53,11 +55,12 @@ export function benchOptions(argv: readonly string[]): BenchOptions {
     rounds: values.long ? 41 : 7,
     roundMilliseconds: values.long ? 800 : 400,
     warmUpMilliseconds: values.long ? 3000 : 2000,
+    rewarmMilliseconds: values.long ? 3000 : 600,
     bigSet: { keys: 100_000, nodes: 1000, modelsPerNode: 500 },
-    changes: values.long ? 120 : 24,
+    changes: values.long ? 120 : 18,
     idleStreams: 5000,
-    convertedRounds: values.long ? 21 : 5,
-    convertedMilliseconds: values.long ? 800 : 200,
+    convertedRounds: values.long ? 21 : 9,
+    convertedMilliseconds: values.long ? 800 : 150,
     lengthRounds: values.long ? 9 : 3,
     convertedIdle: values.long ? 5000 : 1000,
     long: values.long,

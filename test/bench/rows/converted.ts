@@ -28,15 +28,20 @@ export const converted: Row = {
         const request = plainRequest(caller, size * 1000, format);
         targets.push(target(format, await expectPlain(caller, request, format)));
       }
-      const milliseconds = lab.options.convertedMilliseconds;
-      const measure = async ({ request, expected }: (typeof targets)[number], onWindow: Mark) => {
+      const { convertedMilliseconds, warmUpMilliseconds, rewarmMilliseconds } = lab.options;
+      const measure = async (
+        { request, expected }: (typeof targets)[number],
+        milliseconds: number,
+        onWindow: Mark,
+      ) => {
         const loop = { port, connections: 32, milliseconds, expected, onWindow };
         const { answers, seconds } = await runClosedLoop({ ...loop, request: () => request });
         return answers / seconds;
       };
-      for (const one of targets) await measure(one, () => {});
+      const warmUp = size === promptSizes[0] ? warmUpMilliseconds : rewarmMilliseconds;
+      for (const one of targets) await measure(one, warmUp, () => {});
       const comparison = await compare(targets, lab.options.convertedRounds, (one, meter) =>
-        measure(one, meter.mark),
+        measure(one, convertedMilliseconds, meter.mark),
       );
       results.push(...conversionResults('converted', `requests/s, ${size} KB prompts`, comparison));
     }

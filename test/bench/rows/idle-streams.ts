@@ -41,21 +41,22 @@ export async function ofFresh(
 /** KB (1,000 bytes) of resident memory that each of `count` streams costs. */
 async function perStream(target: ProcessUnderTest, count: number, format: BenchFormat): Promise<number> {
   // A few first: what the process needs once is not the streams' cost.
-  await hold(target, Math.min(50, count), format, () => {});
+  await hold(target, Math.min(50, count), format, 300, () => {});
   await delay(500);
   const before = target.residentBytes();
   let during = before;
-  await hold(target, count, format, () => {
+  await hold(target, count, format, 2000, () => {
     during = target.residentBytes();
   });
   return (during - before) / count / 1000;
 }
 
-/** Opens streams, waits until each has had its first chunk and 2 s more, calls `whileOpen`, and closes them. */
+/** Opens streams, waits until each has had its first chunk and some time more, calls `whileOpen`, and closes them. */
 async function hold(
   target: ProcessUnderTest,
   count: number,
   format: BenchFormat,
+  milliseconds: number,
   whileOpen: () => void,
 ): Promise<void> {
   const caller = callerOf(target);
@@ -85,7 +86,7 @@ async function hold(
       failure = new Error(`only ${started.size} of ${count} streams began`);
     }
     if (failure !== undefined) throw failure;
-    await delay(2000);
+    await delay(milliseconds);
     whileOpen();
   } finally {
     for (const connection of connections) connection.close();
