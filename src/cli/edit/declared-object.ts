@@ -82,6 +82,6 @@ function manifestOf(kind: Kind, object: unknown, ownership: Ownership): string {
       },
       spec: statedSpec(kind, spec, stated.reduce<FieldTree>(union, {})),
     },
-    { lineWidth: 0 },
+    { lineWidth: 0, compat: 'yaml-1.1' },
   );
 }

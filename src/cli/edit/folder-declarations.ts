@@ -3,10 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
-import { changeProblems } from '../../resources/change.ts';
-import { apiVersion, parseResource } from '../../resources/parse.ts';
+import { apiVersion } from '../../resources/parse.ts';
 import { authored } from '../../store/identified.ts';
-import { NotYamlError } from '../../store/parse-manifest.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
 import { changedMeanwhile, invalidResource, ourCause, thing } from './api-failure.ts';
 import { applyEdits, valueAt } from './apply-edits.ts';
@@ -20,8 +18,10 @@ import {
 import type { Edit } from './edit.ts';
 import { documentValue, editYaml } from './edit-yaml.ts';
 import { folderData } from './folder-data.ts';
-import { folderIndex, type Placed, placedIn } from './folder-index.ts';
+import { fileFailure, judge } from './folder-failure.ts';
+import { folderIndex, type Placed, placedIn, placedNow } from './folder-index.ts';
 import { manifestDiff } from './manifest-diff.ts';
+import { manifestText, markerOf, objectAt, withObjectAt } from './manifest-text.ts';
 import { withoutDocument } from './remove-document.ts';
 import { FileChangedError, writeManifest, writeNewManifest } from './write-manifest.ts';
 import { UnspliceableError } from './yaml-source.ts';
@@ -92,7 +92,10 @@ export function folderDeclarations(options: FolderOptions): Declarations {
       version: `made ${key.metadata.uid}`,
       source: file,
       managedBy: 'the keys API (/v1/keys)',
-      manifest: stringify({ ...others, metadata: { name, namespace: inNamespace } }, { lineWidth: 0 }),
+      manifest: stringify(
+        { ...others, metadata: { name, namespace: inNamespace } },
+        { lineWidth: 0, compat: 'yaml-1.1' },
+      ),
     };
   }
 
@@ -186,27 +189,29 @@ export function folderDeclarations(options: FolderOptions): Declarations {
     return after(ref, placed.file, text ?? '');
   }
 
+  async function list<K extends Kind>(kind: K, inNamespace: string | undefined): Promise<Declared<K>[]> {
+    const [{ placed }, keys] = await Promise.all([
+      content(),
+      kind === 'APIKey' ? data.madeKeys() : new Map(),
+    ]);
+    const found: Declared<K>[] = [];
+    for (const each of placed.values()) {
+      if (each.resource?.kind !== kind || keys.has(each.id)) continue;
+      if (inNamespace !== undefined && each.resource.metadata.namespace !== inNamespace) continue;
+      found.push(await declaredOf(each, each.resource as ResourceOf[K]));
+    }
+    for (const each of keys.values()) {
+      if (inNamespace !== undefined && each.key.metadata.namespace !== inNamespace) continue;
+      found.push((await declaredMade(each)) as Declared<never>);
+    }
+    return found.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  }
+
   return {
     place: `folder ${manifests}`,
     namespace,
 
-    async list(kind, inNamespace) {
-      const [{ placed }, keys] = await Promise.all([
-        content(),
-        kind === 'APIKey' ? data.madeKeys() : new Map(),
-      ]);
-      const found: Declared<typeof kind>[] = [];
-      for (const each of placed.values()) {
-        if (each.resource?.kind !== kind || keys.has(each.id)) continue;
-        if (inNamespace !== undefined && each.resource.metadata.namespace !== inNamespace) continue;
-        found.push(await declaredOf(each, each.resource as ResourceOf[typeof kind]));
-      }
-      for (const each of keys.values()) {
-        if (inNamespace !== undefined && each.key.metadata.namespace !== inNamespace) continue;
-        found.push((await declaredMade(each)) as Declared<never>);
-      }
-      return found.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
-    },
+    list,
 
     async get(ref) {
       const key = await made(ref);
@@ -217,10 +222,9 @@ export function folderDeclarations(options: FolderOptions): Declarations {
 
     async watch(kind, inNamespace, sink, signal, listed) {
       const folders = async () => [...(await content()).folders, ...data.folders()];
-      const list = () => this.list(kind, inNamespace, signal);
       // Loaded when it is needed: with the log it takes as long as all else that a listing loads.
       const { watchFolder } = await import('./folder-watch.ts');
-      return watchFolder({ kind, folders, list, sink, signal, listed });
+      return watchFolder({ kind, folders, list: () => list(kind, inNamespace), sink, signal, listed });
     },
 
     async create(manifest, write, signal) {
@@ -295,30 +299,6 @@ export function folderDeclarations(options: FolderOptions): Declarations {
   };
 }
 
-/** Where a resource stands in the text that its file has now. Throws FileChangedError when it does so no longer. */
-function placedNow({ file, id }: Placed, text: string): Placed {
-  let found: Placed | undefined;
-  try {
-    found = placedIn(file, text).find((each) => each.id === id);
-  } catch (error) {
-    if (!(error instanceof NotYamlError)) throw error;
-  }
-  if (found?.resource === undefined) throw new FileChangedError();
-  return found;
-}
-
-/** Refuses what standalone mode would not put into force. */
-function judge(ref: Ref, before: ResourceOf[Kind] | undefined, wanted: unknown): void {
-  const parsed = parseResource(wanted);
-  const problems =
-    'problems' in parsed
-      ? parsed.problems
-      : before === undefined
-        ? []
-        : changeProblems(before, parsed.resource);
-  if (problems.length > 0) throw invalidResource(ref, problems.map(ourCause));
-}
-
 function idOf({ kind, namespace, name }: Ref): string {
   return `${kind}/${namespace}/${name}`;
 }
@@ -335,37 +315,4 @@ function fileNameOf({ kind, namespace, name }: Ref, number: number): string {
 function dataBeside(manifests: string): string | undefined {
   const path = join(dirname(resolve(manifests)), 'data');
   return existsSync(join(path, 'state')) ? path : undefined;
-}
-
-/** The document's own text without its `---` line; an entry of a list printed by itself. */
-function manifestText({ text, index, item, isAlone }: Placed): string {
-  if (isAlone) return text.slice(markerOf(text).length);
-  return stringify(objectAt(documentValue(text, index), item), { lineWidth: 0 });
-}
-
-function markerOf(stretch: string): string {
-  return /^\uFEFF?(?:---[ \t]*(?:#[^\n]*)?\r?\n)?/.exec(stretch)?.[0] ?? '';
-}
-
-function objectAt(whole: unknown, item: number | undefined): Record<string, unknown> {
-  const object = item === undefined ? whole : (whole as { items?: unknown[] }).items?.[item];
-  return (object ?? {}) as Record<string, unknown>;
-}
-
-function withObjectAt(whole: unknown, item: number | undefined, object: unknown): unknown {
-  if (item === undefined) return object;
-  const { items = [], ...others } = whole as { items?: unknown[] };
-  return { ...others, items: items.map((each, at) => (at === item ? object : each)) };
-}
-
-function fileFailure(error: unknown, path: string): DeclarationError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    const why = code === 'EROFS' ? 'the file system is read-only' : `permission is missing (${code})`;
-    return new DeclarationError('Forbidden', `${path} cannot be written: ${why}; check who owns it.`);
-  }
-  if (code === 'ENOENT')
-    return new DeclarationError('Unavailable', `${path} does not exist; name another with --manifests.`);
-  const reason = code ?? (error instanceof Error ? error.message : String(error));
-  return new DeclarationError('Unavailable', `${path} cannot be read or written (${reason}).`);
 }

@@ -12,6 +12,7 @@ import { type FileNews, FolderReader } from '../../store/read-folder.ts';
 import { needsParserToSplit, splitDocuments } from '../../store/split-documents.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
 import { documentValue } from './edit-yaml.ts';
+import { FileChangedError } from './write-manifest.ts';
 
 /** One object of a manifest file, and where it stands. */
 export interface Placed {
@@ -123,6 +124,18 @@ export function placedIn(file: string, text: string): Placed[] {
     };
     return placedOf(parseManifest(piece), place, true);
   });
+}
+
+/** Where a resource stands in the text that its file has now. Throws FileChangedError when it does so no longer. */
+export function placedNow({ file, id }: Placed, text: string): Placed {
+  let found: Placed | undefined;
+  try {
+    found = placedIn(file, text).find((each) => each.id === id);
+  } catch (error) {
+    if (!(error instanceof NotYamlError)) throw error;
+  }
+  if (found?.resource === undefined) throw new FileChangedError();
+  return found;
 }
 
 type Place = Omit<Placed, 'id' | 'resource' | 'problems' | 'item' | 'isAlone'>;

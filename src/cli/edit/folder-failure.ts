@@ -1,0 +1,30 @@
+import { changeProblems } from '../../resources/change.ts';
+import { parseResource } from '../../resources/parse.ts';
+import type { Kind, ResourceOf } from '../../store/store.ts';
+import { invalidResource, ourCause } from './api-failure.ts';
+import { DeclarationError, type Ref } from './declarations.ts';
+
+/** Refuses what standalone mode would not put into force. Throws DeclarationError `Invalid`. */
+export function judge(ref: Ref, before: ResourceOf[Kind] | undefined, wanted: unknown): void {
+  const parsed = parseResource(wanted);
+  const problems =
+    'problems' in parsed
+      ? parsed.problems
+      : before === undefined
+        ? []
+        : changeProblems(before, parsed.resource);
+  if (problems.length > 0) throw invalidResource(ref, problems.map(ourCause));
+}
+
+/** A file or folder that cannot be read or written, as people may read it. */
+export function fileFailure(error: unknown, path: string): DeclarationError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    const why = code === 'EROFS' ? 'the file system is read-only' : `permission is missing (${code})`;
+    return new DeclarationError('Forbidden', `${path} cannot be written: ${why}; check who owns it.`);
+  }
+  if (code === 'ENOENT')
+    return new DeclarationError('Unavailable', `${path} does not exist; name another with --manifests.`);
+  const reason = code ?? (error instanceof Error ? error.message : String(error));
+  return new DeclarationError('Unavailable', `${path} cannot be read or written (${reason}).`);
+}
