@@ -1,7 +1,9 @@
 import { networkInterfaces } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateKeyText } from '../../src/resources/key-text.ts';
 import { lines, runCli, runShell } from '../support/cli.ts';
+import { runKeyExamples } from '../support/cli-key-examples.ts';
 import { runHere } from '../support/cli-here.ts';
 import { eventually } from '../support/eventually.ts';
 import { measured } from '../support/measured.ts';
@@ -181,6 +183,23 @@ describe('keys', () => {
       expect([args, code, stdout]).toEqual([args, 4, '']);
       expect(stderr).toMatch(/apikeys|upstreamnodes/);
     }
+  });
+
+  test('every example of --help runs', async () => {
+    const { kubeconfig } = stage.cluster.address;
+    const namespace = await stage.cluster.newNamespace('cli-examples');
+    // Its rotations would wait for a controller, which serves another namespace.
+    const run = (...args: string[]) => {
+      const isLocal = args[0] === 'check';
+      const patience = args[1] === 'rotate' && !args.includes('--no-wait') ? ['--no-wait'] : [];
+      const where = isLocal ? [] : ['--kubeconfig', kubeconfig, '--namespace', namespace];
+      return runHere([
+        ...args,
+        ...patience,
+        ...(args.includes('--all-namespaces') ? where.slice(0, 2) : where),
+      ]);
+    };
+    await runKeyExamples(run, fileURLToPath(new URL('../../examples/gitops/kustomize', import.meta.url)));
   });
 
   test('a reader that goes away is no failure, and what was created is told on stderr', async () => {

@@ -1,11 +1,9 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { examplesOf } from '../../../../src/cli/help.ts';
-import { buildProgram } from '../../../../src/cli/program.ts';
-import { capturedContext, runHere } from '../../../support/cli-here.ts';
+import { runKeyExamples } from '../../../support/cli-key-examples.ts';
+import { runHere } from '../../../support/cli-here.ts';
 import { manifest } from '../../../support/standalone.ts';
 
 let root: string;
@@ -19,47 +17,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-const settings = () => ({ env: { MODEL_GATEWAY_MANIFESTS: join(root, 'manifests') } });
-const run = (...args: string[]) => runHere(args, settings());
+const run = (...args: string[]) =>
+  runHere(args, { env: { MODEL_GATEWAY_MANIFESTS: join(root, 'manifests') } });
 
-const groups = ['keys', 'key', 'masterkeys', 'masterkey', 'route', 'check'];
-
-/** Every command of these groups with its words. */
-async function commands(calledAs: string): Promise<{ words: string[]; command: Command }[]> {
-  const program = await buildProgram(capturedContext(settings(), calledAs).context, [], {}, true);
-  const tops = program.commands.filter((command) => groups.includes(command.name()));
-  return tops.flatMap((top) => [
-    { words: [top.name()], command: top },
-    ...top.commands.map((command) => ({ words: [top.name(), command.name()], command })),
-  ]);
-}
-
-test('--help of every command fits a screen of 80 columns and 24 lines and ends with two examples', async () => {
-  for (const { words, command } of await commands('kubectl modelgateway')) {
-    const lines = command.helpInformation().trimEnd().split('\n');
-    expect([words, lines.length <= 24, lines.filter((line) => line.length > 80)]).toEqual([words, true, []]);
-    expect([words, lines.at(-3)]).toEqual([words, 'Examples:']);
-  }
-});
-
-test('every example of --help runs', async () => {
-  const examples = (await commands('model-gateway')).flatMap(({ command }) => examplesOf(command));
-  expect(examples.length).toBeGreaterThan(30);
-  for (const example of new Set(examples)) {
-    const [group = '', verb = '', name = ''] = example.split(' ');
-    const kind = group === 'masterkey' ? 'masterkey' : 'key';
-    // What an earlier example made, or took away, must not decide about this one.
-    if (verb === 'create') await run(kind, 'revoke', name, '--yes');
-    else if (/^[a-z]/.test(name)) await run(kind, 'create', name, '--secret-name', `${kind}-${name}`);
-    if (group === 'route') await run('key', 'create', 'ci', '--secret-name', 'key-ci');
-    const args = example
-      .replace(/ > \S+$/, '')
-      .split(' ')
-      .map((word) => (word === 'manifests' ? join(root, 'manifests') : word));
-    const { code, stderr } = await run(...args);
-    expect([example, code, code === 0 ? '' : stderr]).toEqual([example, 0, '']);
-  }
-});
+test('every example of --help runs', () => runKeyExamples(run, join(root, 'manifests')));
 
 test('a span or a time of an expiry, and what is neither', async () => {
   const expiry = async (text: string) => {
