@@ -56,7 +56,10 @@ export const helpTopics: Readonly<Record<string, (calledAs: string) => string>> 
       '',
       'Flags of every command that changes something:',
       '',
-      ...columns(writeFlags),
+      ...columns([
+        ...writeFlags,
+        ['--home-namespace NS', "the controller's namespace, where a key is sealed"],
+      ]),
       '',
       'MODEL_GATEWAY_MANIFESTS and MODEL_GATEWAY_DATA stand for those flags.',
       'Tables are coloured on a terminal alone; NO_COLOR=1 switches that off.',

@@ -20,6 +20,8 @@ export interface PlaceFlags {
   readonly requestTimeout?: number;
   readonly manifests?: string;
   readonly data?: string;
+  /** Where the controller runs and its sealing key is; looked for where it is not given. */
+  readonly homeNamespace?: string;
 }
 
 /** The flags of every command that reads a cluster or a folder, with what `help flags` says of them. */
@@ -144,7 +146,10 @@ async function openCluster(flags: PlaceFlags): Promise<Declarations> {
     connectCluster(flags),
     import('./edit/cluster-declarations.ts'),
   ]);
-  return clusterDeclarations(client, { namespace: flags.namespace });
+  return clusterDeclarations(client, {
+    namespace: flags.namespace,
+    homeNamespace: flags.homeNamespace,
+  });
 }
 
 /** A client for the cluster that the flags mean. Throws CommandError where the kubeconfig cannot be used. */

@@ -1,9 +1,6 @@
-import { Readable } from 'node:stream';
 import { expect } from 'vitest';
-import { openPlace } from '../../src/cli/place.ts';
-import { exitCodeOfRun } from '../../src/cli/run.ts';
-import { systemClock } from '../../src/kube/clock.ts';
-import { type CliOptions, type CliResult, lines } from './cli.ts';
+import { lines } from './cli.ts';
+import { runHere } from './cli-here.ts';
 
 /** One command as people type it, and what comes of it. */
 export interface CliStep {
@@ -32,40 +29,6 @@ export async function expectSteps(
     if (err !== undefined) expectText(`${run}: stderr`, result.stderr, err);
     else if (code === 0) expectText(`${run}: stderr`, result.stderr, []);
   }
-}
-
-/** Runs one command in this process, with pipes in place of a terminal. */
-export async function runHere(
-  args: readonly string[],
-  { input = '', env = {} }: Pick<CliOptions, 'input' | 'env'> = {},
-  signal = AbortSignal.timeout(60_000),
-): Promise<CliResult> {
-  let stdout = '';
-  let stderr = '';
-  const code = await exitCodeOfRun(
-    args,
-    {
-      calledAs: 'model-gateway',
-      declarations: (flags) => openPlace(flags, env),
-      out: {
-        write(text) {
-          stdout += text;
-        },
-      },
-      err: {
-        write(text) {
-          stderr += text;
-        },
-      },
-      stdin: Readable.from(input === '' ? [] : [input]),
-      isTerminal: { stdin: false, stdout: false, stderr: false },
-      signal,
-      clock: systemClock,
-      env,
-    },
-    {},
-  );
-  return { code, stdout, stderr };
 }
 
 /** Splits a command as a shell does, as far as steps and examples need it: words, some of them in quotes. */

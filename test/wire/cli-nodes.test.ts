@@ -7,7 +7,8 @@ import { stringify } from 'yaml';
 import { generateSealingIdentity, openSealedKey, sealingRecipient } from '../../src/resources/sealed-key.ts';
 import { lines, runCli, runShell } from '../support/cli.ts';
 import { nodeExamples } from '../support/cli-examples.ts';
-import { expectSteps, nodeSteps, runHere, words } from '../support/cli-steps.ts';
+import { runHere } from '../support/cli-here.ts';
+import { expectSteps, nodeSteps, words } from '../support/cli-steps.ts';
 import { newFolders } from '../support/standalone.ts';
 
 const node = (name: string, spec: object = {}) =>

@@ -19,6 +19,7 @@ export function withKeyFlags(command: Command): Command {
   return command
     .option('--api-key-stdin', 'read the API key from stdin; it is sealed at once')
     .option('--api-key-secret <name>', 'take it from a Secret: NAME or NAME/ENTRY (apiKey)')
+    .addOption(new Option('--home-namespace <name>', "the controller's namespace").hideHelp())
     .addOption(new Option('--api-key [value]').hideHelp());
 }
 
