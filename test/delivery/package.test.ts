@@ -99,6 +99,8 @@ describe.each([
     await program.until('it prints a command', () => command() !== undefined, 60_000);
     expect(program.output()).not.toContain('Warning');
     expect(program.stdout()).toContain('Another `npx model-gateway` keeps everything');
+    const page = `http://${program.listens('Serving the console')}/page/main.js`;
+    expect(await (await fetch(page)).text()).toMatch(/^import .* from '\.\/[a-z-]+\.js';$/m);
     const answer = execFileSync('sh', ['-c', `${command()} -sS`], { encoding: 'utf8', timeout: 30_000 });
     expect(answer.trim().split('\n').at(-1)).toBe('data: [DONE]');
     expect(await program.stop()).toBe(0);

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts';
 import type { Limits } from '../../src/gateway/limits.ts';
 import type { RequestDone } from '../../src/gateway/progress.ts';
+import type { TlsPair } from '../../src/gateway/tls-pair.ts';
 import { type AccessLogChoice, createAccessLog } from '../../src/observe/access-log.ts';
 import { createLog, type LogLevel } from '../../src/observe/log.ts';
 import { createTrafficMetrics } from '../../src/observe/traffic-metrics.ts';
@@ -59,6 +60,8 @@ export async function startGateway(
     logLevel?: LogLevel;
     random?: () => number;
     accessLog?: AccessLogChoice;
+    /** Speak TLS. */
+    tls?: TlsPair;
     /** Where the metrics are registered. */
     registry?: Registry;
   } = {},
@@ -84,6 +87,7 @@ export async function startGateway(
     pools,
     log,
     homeNamespace: 'default',
+    tls: options.tls,
     onRequestDone: (record) => done.push(record),
     accessLog: createAccessLog({
       choice: options.accessLog ?? 'failed',
@@ -107,7 +111,7 @@ export async function startGateway(
     ...(options.random === undefined ? {} : { random: options.random }),
   });
   const { port } = await gateway.listen('127.0.0.1', 0);
-  const origin = `http://127.0.0.1:${port}`;
+  const origin = `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
   const upstreams: ScriptedUpstream[] = [];
   let names = 0;
 

@@ -8,7 +8,9 @@ import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readTlsPair } from '../../src/gateway/tls-pair.ts';
 import { eventually } from '../support/eventually.ts';
+import { startGateway } from '../support/gateway.ts';
 import { runProduct } from '../support/run-product.ts';
 import {
   type Folders,
@@ -189,6 +191,30 @@ test('what is not TLS, not HTTP/1.1 or never ends is refused, and the others are
   expect(await servedBy(1)).toBe(true);
   half.destroy();
   gateway.alive();
+});
+
+test('a handshake that is never ended is cut off, and a drain waits for streams through TLS', async () => {
+  const tls = await readTlsPair({
+    cert: certificateFile('server1.crt'),
+    key: certificateFile('server1.key'),
+  });
+  const own = await startGateway({ tls, limits: { handshakeMs: 200 } });
+  await own.addNode('n', { upstream: { chunks: 10, chunkDelayMilliseconds: 40 } });
+  const began = performance.now();
+  const half = connect(own.port, '127.0.0.1', () => half.write(Buffer.from('160301', 'hex')));
+  await new Promise((resolve) => half.on('close', resolve).resume());
+  expect(performance.now() - began).toBeLessThan(2_000);
+  const dispatcher = agent(1);
+  const stream = await request(`${own.baseURL}/chat/completions`, {
+    method: 'POST',
+    dispatcher,
+    headers: { authorization: `Bearer ${own.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', messages: [], stream: true }),
+  });
+  const [text] = await Promise.all([stream.body.text(), own.gateway.drain(10_000)]);
+  expect(text).toMatch(/\[DONE\]\n\n$/);
+  await dispatcher.close();
+  await own.close();
 });
 
 test('the SDK works with nothing but the authority in its environment', async () => {
