@@ -8,9 +8,16 @@ export interface WatchFoldersOptions {
   readonly signal: AbortSignal;
   /** How long the folders must be quiet before they are looked at, so that a file is not read while it is written. */
   readonly quietMs: number;
-  /** How often they are looked at without being told, for file systems that do not tell (network mounts). */
+  /**
+   * How often they are looked at without being told, for file systems that do not tell (network mounts); less often
+   * where a look takes long.
+   */
   readonly pollMs: number;
 }
+
+/** The share of the time that looks without being told may take: a thousand files took a tenth of a busy gateway's. */
+const pollShare = 0.01;
+const longestPollMs = 60_000;
 
 /**
  * Calls `look` after every change in some folders, one call at a time, until the signal aborts; settles when the last
@@ -28,14 +35,19 @@ export async function watchFolders(
   const bell = new Bell();
   const watches = new Watches(options.log, bell);
   watches.follow(folders);
+  let tookMs = 0;
   while (!signal.aborted) {
-    const rung = await bell.rings(pollMs, signal);
+    const patience = Math.max(pollMs, Math.min(tookMs / pollShare, longestPollMs));
+    const rung = await bell.rings(patience, signal);
     // Files written over a longer time ring on and on: look all the same, or a revocation would wait for them.
     const latest = performance.now() + 5 * quietMs;
     while (rung && !signal.aborted && performance.now() < latest) {
       if (!(await bell.rings(quietMs, signal))) break;
     }
-    if (!signal.aborted) watches.follow(await look());
+    if (signal.aborted) break;
+    const began = performance.now();
+    watches.follow(await look());
+    tookMs = performance.now() - began;
   }
   watches.follow([]);
 }

@@ -1,0 +1,39 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createLog } from '../../../src/observe/log.ts';
+import { watchFolders } from '../../../src/store/watch-folders.ts';
+
+const log = createLog({ level: 'error', format: 'json', role: 'test', destination: { write: () => {} } });
+
+/** Counts the looks at a new folder, each of which takes `lookMs`, within `ms`; a file is written after `writeAfterMs`. */
+async function looks(lookMs: number, ms: number, writeAfterMs?: number): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'watch-folders-'));
+  const over = new AbortController();
+  let count = 0;
+  const watching = watchFolders([folder], { log, signal: over.signal, quietMs: 5, pollMs: 10 }, async () => {
+    count += 1;
+    await sleep(lookMs);
+    return [folder];
+  });
+  if (writeAfterMs !== undefined) {
+    await sleep(writeAfterMs);
+    await writeFile(join(folder, 'a'), 'a');
+  }
+  await sleep(ms);
+  over.abort();
+  await watching;
+  await rm(folder, { recursive: true });
+  return count;
+}
+
+test('folders are looked at again and again without being told', async () => {
+  expect(await looks(0, 1000)).toBeGreaterThan(3);
+});
+
+test('seldom where a look takes long, but at once when told of a change', async () => {
+  expect(await looks(100, 600)).toBe(1);
+  expect(await looks(100, 600, 400)).toBeGreaterThan(1);
+});
