@@ -11,6 +11,7 @@ import type { Secret } from '../../src/resources/secret.ts';
 import { openKubernetesStore } from '../../src/store/kubernetes.ts';
 import type { Change, Store } from '../../src/store/store.ts';
 import { type Cluster, sharedCluster } from '../support/cluster.ts';
+import { kubernetesMinor } from '../support/control-plane-binaries.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Resources, resourcesOf } from '../support/resources.ts';
 
@@ -174,34 +175,38 @@ test('a key is there before its creation settles, gone before its deletion does,
   }
 });
 
-test('a list that was begun before a key was made or deleted changes neither', async () => {
-  const relist = relisting();
-  const slow = openStore(relist.client);
-  await slow.whenSynced(signal);
-  const [old, made, gone, marker] = ['old', 'made', 'gone', 'marker'].map((name) => {
-    const text = generateKeyText('api', randomBytes);
-    return { key: keyOf(`relist-${name}`, text), hash: hashKeyText(text) };
-  }) as [Made, Made, Made, Made];
-  const deleted = await slow.createKey(old.key, signal);
-  await relist.begin();
-  await slow.createKey(made.key, signal);
-  await slow.createKey(gone.key, signal);
-  await slow.deleteKey(deleted, signal);
-  const there = () => [old, made, gone].map(({ hash }) => slow.key(hash) !== undefined);
-  expect(there()).toEqual([false, true, true]);
-  // One that another deletes meanwhile goes with what the watch tells after the list.
-  await resources.remove('APIKey', namespace, 'relist-gone');
-  relist.handOut();
-  const until = performance.now() + 300;
-  while (performance.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
+// It holds a streamed list back, which older servers do not give by default.
+test.skipIf(kubernetesMinor() < 34)(
+  'a list that was begun before a key was made or deleted changes neither',
+  async () => {
+    const relist = relisting();
+    const slow = openStore(relist.client);
+    await slow.whenSynced(signal);
+    const [old, made, gone, marker] = ['old', 'made', 'gone', 'marker'].map((name) => {
+      const text = generateKeyText('api', randomBytes);
+      return { key: keyOf(`relist-${name}`, text), hash: hashKeyText(text) };
+    }) as [Made, Made, Made, Made];
+    const deleted = await slow.createKey(old.key, signal);
+    await relist.begin();
+    await slow.createKey(made.key, signal);
+    await slow.createKey(gone.key, signal);
+    await slow.deleteKey(deleted, signal);
+    const there = () => [old, made, gone].map(({ hash }) => slow.key(hash) !== undefined);
     expect(there()).toEqual([false, true, true]);
-  }
-  await store.createKey(marker.key, signal);
-  relist.catchUp();
-  await eventually('the watch caught up', () => slow.key(marker.hash) !== undefined);
-  expect(there()).toEqual([false, true, false]);
-});
+    // One that another deletes meanwhile goes with what the watch tells after the list.
+    await resources.remove('APIKey', namespace, 'relist-gone');
+    relist.handOut();
+    const until = performance.now() + 300;
+    while (performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(there()).toEqual([false, true, true]);
+    }
+    await store.createKey(marker.key, signal);
+    relist.catchUp();
+    await eventually('the watch caught up', () => slow.key(marker.hash) !== undefined);
+    expect(there()).toEqual([false, true, false]);
+  },
+);
 
 test('what people set on a node bites without a controller', async () => {
   await resources.create('UpstreamNode', namespace, 'wished', {
