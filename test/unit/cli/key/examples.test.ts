@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runKeyExamples } from '../../../support/cli-key-examples.ts';
 import { runHere } from '../../../support/cli-here.ts';
+import { runKeyExamples } from '../../../support/cli-key-examples.ts';
 import { manifest } from '../../../support/standalone.ts';
 
 let root: string;
