@@ -4,7 +4,7 @@ import { oneLine } from '../table.ts';
 import { type Candidates, candidates } from './candidates.ts';
 
 /** Longest time that a shell waits for names of a cluster. */
-const longestMs = 3_000;
+const longestMs = 5_000;
 /** More are of no use to anybody, and slow shells down. */
 const mostOffered = 2_000;
 
