@@ -135,6 +135,9 @@ export async function tryNodes(
     tries.node = node.id;
     tries.model = model;
     tries.attempts += 1;
+    // Now, not after the attempt: an answer that came at once is recorded before anybody who waits for it goes on.
+    tries.conversion = native ? undefined : request.conversion?.name;
+    tries.dropped = native ? undefined : request.conversion?.current.dropped;
     const span = tries.trace?.attempt({
       node: node.id,
       model,
@@ -146,8 +149,8 @@ export async function tryNodes(
     const outcome = native
       ? await attempt(context, caller, request, candidate, tries.attempts, span)
       : await convertedAttempt(context, caller, request, candidate, tries.attempts, span);
-    tries.conversion = native ? undefined : request.conversion?.name;
-    tries.dropped = native ? undefined : request.conversion?.current.dropped;
+    // A count that the node could not make became an estimate.
+    if (!native) tries.conversion = request.conversion?.name;
     if (outcome.kind === 'gone') {
       reports.abandoned(candidate);
       return 'gone';

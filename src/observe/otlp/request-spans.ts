@@ -131,9 +131,18 @@ function usageOf({ tokens }: RequestRecord): Attributes {
   };
 }
 
+/** By base URL: parsing one takes as long as a span. */
+const servers = new Map<string, Attributes>();
+const mostServers = 10_000;
+
 function serverOf(baseURL: string): Attributes {
+  const known = servers.get(baseURL);
+  if (known !== undefined) return known;
   const url = URL.parse(baseURL);
-  if (url === null) return {};
-  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
-  return { 'server.address': url.hostname, 'server.port': port };
+  const port = url?.protocol === 'https:' ? 443 : 80;
+  const made: Attributes =
+    url === null ? {} : { 'server.address': url.hostname, 'server.port': Number(url.port) || port };
+  if (servers.size >= mostServers) servers.clear();
+  servers.set(baseURL, made);
+  return made;
 }
