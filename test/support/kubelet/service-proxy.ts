@@ -35,6 +35,8 @@ export function startServiceProxy(
   newAddress: () => string,
 ): ServiceProxy {
   const names = new Map<string, string>();
+  /** Endpoints are by the port's name, which may change. */
+  const portNames = new Map<string, string>();
   const servers = new Map<string, Server>();
   const open = new Set<Socket>();
   let targets = new Map<string, string[]>();
@@ -45,9 +47,10 @@ export function startServiceProxy(
     ip: string,
     { name = '', port }: { name?: string; port: number },
   ) {
+    portNames.set(`${service}:${port}`, name);
     if (servers.has(`${service}:${port}`)) return;
     const server = createServer({ allowHalfOpen: true }, (caller) => {
-      const ready = targets.get(`${service}/${name}`) ?? [];
+      const ready = targets.get(`${service}/${portNames.get(`${service}:${port}`)}`) ?? [];
       const [host = '', to = ''] = (ready[Math.floor(Math.random() * ready.length)] ?? '').split(':');
       if (host === '') return void caller.resetAndDestroy();
       const pod = connect({ host, port: Number(to), allowHalfOpen: true, noDelay: true });
