@@ -19,10 +19,6 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: 'list the nodes: URL, status, models, last sync',
     load: async () => (await import('./node/list.ts')).addNodes,
   },
-  check: {
-    summary: 'check a folder of manifests before it is pushed',
-    load: async () => (await import('./check/command.ts')).addCheck,
-  },
   node: {
     summary: 'show, add, edit, enable, disable, delete, sync a node',
     load: async () => (await import('./node/node.ts')).addNode,
@@ -34,10 +30,6 @@ const entries: Readonly<Record<string, Entry>> = {
   model: {
     summary: 'show a model; enable and disable models of a node',
     load: async () => (await import('./model/model.ts')).addModel,
-  },
-  completion: {
-    summary: 'let your shell complete commands, flags and names',
-    load: async () => (await import('./completion/completion.ts')).addCompletion,
   },
   keys: {
     summary: 'list the keys of callers',
@@ -58,6 +50,14 @@ const entries: Readonly<Record<string, Entry>> = {
   route: {
     summary: 'explain where requests for a model go, and why',
     load: async () => (await import('./route/explain.ts')).addRoute,
+  },
+  check: {
+    summary: 'check a folder of manifests before it is pushed',
+    load: async () => (await import('./check/command.ts')).addCheck,
+  },
+  completion: {
+    summary: 'let your shell complete commands, flags and names',
+    load: async () => (await import('./completion/completion.ts')).addCompletion,
   },
   version: {
     summary: 'the version of this program and of what runs in the cluster',

@@ -72,7 +72,7 @@ async function manualModels(
 }
 
 /** Names by line or comma, each once; blank ones and lines that start with `#` are left out. */
-export function namesIn(texts: readonly string[]): string[] {
+function namesIn(texts: readonly string[]): string[] {
   const names = texts
     .flatMap((text) => text.split(/\r?\n/))
     .filter((line) => !line.trimStart().startsWith('#'))
