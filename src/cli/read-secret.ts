@@ -41,9 +41,11 @@ export async function readSecret(
 
 /** All of stdin, up to `most` characters, without the last line end. Throws an Error when it is longer. */
 export async function readAll(input: NodeJS.ReadableStream, most = longestList): Promise<string> {
+  // Pieces may end in the middle of a letter.
+  const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of input) {
-    text += chunk.toString();
+    text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
     if (text.length > most) throw new Error(`What is piped in is longer than ${most} characters.`);
   }
   return text.replace(/\r?\n$/, '');

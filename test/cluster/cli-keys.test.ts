@@ -212,7 +212,9 @@ describe('keys', () => {
 });
 
 describe('route explain', () => {
-  test('shares, then the open circuit of a real gateway, and which right is missing to see it', async () => {
+  test('shares, then the open circuit of a real gateway, and which right is missing to see it', async ({
+    skip,
+  }) => {
     const key = (await asAdmin('key', 'create', 'routed')).stdout.trim();
     await until('the key opens', key, 200);
     const before = await asPerson('route', 'explain', 'cli-m', '--key', 'routed');
@@ -238,7 +240,8 @@ describe('route explain', () => {
       string,
       Record<string, unknown>[]
     >;
-    if (address === undefined) return;
+    if (address === undefined)
+      skip('this machine has no IPv4 address but loopback, which pod proxies refuse');
     expect([gateways, unknown]).toEqual([['gateway-0'], []]);
     expect(nodes).toMatchObject([
       { node: `${stage.home}/good`, tier: 1, share: 1, demoted: [] },
