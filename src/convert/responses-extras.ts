@@ -5,20 +5,17 @@ import { limits } from './limits.ts';
 import { asString, checkNesting, optionalObject, optionalString, pathOf } from './request-fields.ts';
 import type { ResponsesContext } from './responses-state.ts';
 
-const texts = ['prompt_cache_key', 'prompt_cache_retention', 'service_tier'] as const;
-
 /** `user` and `safety_identifier` hold at most this many characters. */
 const identifierLength = 64;
 
 /** Fields that only OpenAI's own chat-completions takes; hints elsewhere (formats: responses request). */
 export function convertExtras(body: JsonObject, context: ResponsesContext): Partial<ChatRequest> {
-  const identifiers = Object.fromEntries(
-    (['user', 'safety_identifier'] as const).map((field) => [field, identifier(body, field, context)]),
-  );
-  const others = Object.fromEntries(texts.map((field) => [field, extra(body, field, context)]));
   return defined({
-    ...identifiers,
-    ...others,
+    user: identifier(body, 'user', context),
+    safety_identifier: identifier(body, 'safety_identifier', context),
+    prompt_cache_key: extra(body, 'prompt_cache_key', context),
+    prompt_cache_retention: extra(body, 'prompt_cache_retention', context),
+    service_tier: extra(body, 'service_tier', context),
     prompt_cache_options: cacheOptions(body, context),
   });
 }
