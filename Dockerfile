@@ -3,8 +3,9 @@
 # WORKDIR, ENV, ARG, COPY and RUN, so a step in another form needs a look there too.
 # Base images are pinned by digest; Dependabot moves tag and digest together.
 
-# What the product needs at run time, and nothing else. Nothing of it is compiled, so no install script runs.
-FROM node:24.21.0-trixie-slim@sha256:173f125896c3b47ddf056734c7ea789d04595a6a08769a8f78e0df642781fb66 AS dependencies
+# What the product needs at run time, and nothing else. Nothing of it is compiled, so no install script runs, and it is the
+# same for every processor: it is made on the one that builds.
+FROM --platform=$BUILDPLATFORM node:24.21.0-trixie-slim@sha256:173f125896c3b47ddf056734c7ea789d04595a6a08769a8f78e0df642781fb66 AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund

@@ -24,7 +24,7 @@ export function parseDockerfile(text: string): readonly Stage[] {
   for (const line of lines) {
     const [, name = '', args = ''] = /^\s*([A-Za-z]+)\s+(.*)$/.exec(line) ?? [];
     if (name.toUpperCase() === 'FROM') {
-      const [from = '', , as] = args.split(/\s+/);
+      const [from = '', , as] = args.split(/\s+/).filter((word) => !word.startsWith('--'));
       stages.push({ from, name: as, instructions: [] });
       continue;
     }

@@ -57,6 +57,9 @@ test('the tree holds the program and its dependencies, and nothing for developme
   for (const name of ['typescript', 'vitest', '@biomejs', 'node', 'openai', 'playwright-core']) {
     expect(existsSync(join(tree, 'app/node_modules', name)), name).toBe(false);
   }
+  // The stages run on the processor that builds, for every other one.
+  const modules = readdirSync(join(tree, 'app/node_modules'), { recursive: true, encoding: 'utf8' });
+  expect(modules.filter((name) => name.endsWith('.node'))).toEqual([]);
   const files = readdirSync(join(tree, 'app/dist'), { recursive: true, encoding: 'utf8' });
   expect(files.filter((name) => /\.(?:ts|map)$|\.test\./.test(name))).toEqual([]);
   // Kubernetes refuses runAsNonRoot where the user is a name.
