@@ -6,6 +6,7 @@ import {
   createRegistry,
   createStoreMetrics,
 } from '../src/observe/metrics.ts';
+import { createExportCounter } from '../src/observe/otlp/export-watch.ts';
 import { registerResourceMetrics } from '../src/observe/resource-metrics.ts';
 import { createTlsMetrics } from '../src/observe/tls-metrics.ts';
 import { createTrafficMetrics } from '../src/observe/traffic-metrics.ts';
@@ -46,6 +47,11 @@ const sections: readonly Section[] = [
     title: 'The controller',
     note: 'Roles controller (the one that leads) and standalone. The names are controller-runtime’s and client-go’s, so that their dashboards work.',
     register: (registry) => createControllerMetrics(registry, Date.now),
+  },
+  {
+    title: 'Telemetry itself',
+    note: 'Where it is exported by OTLP.',
+    register: createExportCounter,
   },
   {
     title: 'The API server',

@@ -16,6 +16,15 @@ export interface ConversionReports {
   failed(candidate: Candidate, failure: Failure): void;
 }
 
+/** Every name that a conversion may have (conversion.ts). */
+const conversionNames = [
+  'messages->chat',
+  'responses->chat',
+  'completions->chat',
+  'count_tokens->tokenize',
+  'count_tokens->estimate',
+];
+
 /** The same advice on the same node is not repeated before. */
 const adviceEveryMs = 3_600_000;
 /** Pieces of advice remembered. */
@@ -29,6 +38,7 @@ export function createConversionReports(options: {
 }): ConversionReports {
   const { log, clock, counters } = options;
   const advisedAt = new Map<string, number>();
+  counters.declare(conversionNames);
 
   const isNews = (about: string): boolean => {
     const last = advisedAt.get(about);

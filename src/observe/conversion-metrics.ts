@@ -2,6 +2,8 @@ import { Counter, type Registry } from 'prom-client';
 
 /** Counts what the gateway's conversions do. Every argument comes from a closed set, or is a node of a manifest. */
 export interface ConversionMetrics {
+  /** The conversions that there are: their series begin at 0. */
+  readonly declare: (conversions: Iterable<string>) => void;
   /** A conversion ran, such as `messages->chat`. */
   readonly converted: (conversion: string) => void;
   /** A field of a request could not be carried to the node. */
@@ -35,6 +37,9 @@ export function createConversionMetrics(registry: Registry): ConversionMetrics {
     ['node', 'setting'],
   );
   return {
+    declare(conversions) {
+      for (const conversion of conversions) total.inc({ conversion }, 0);
+    },
     converted: (conversion) => total.inc({ conversion }),
     dropped: (conversion, field) => dropped.inc({ conversion, field }),
     lost: (conversion, what) => lost.inc({ conversion, what }),

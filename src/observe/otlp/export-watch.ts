@@ -5,20 +5,26 @@ interface Exporter<Data> {
   export(data: Data, done: (result: { code: number; error?: Error }) => void): void;
 }
 
+/** Registers `modelgateway_otlp_exports_total`. */
+export function createExportCounter(registry: Registry): ExportCounter {
+  return new Counter({
+    name: 'modelgateway_otlp_exports_total',
+    help: 'Exports to an OTLP collector, by signal and result (success, error).',
+    labelNames: ['signal', 'result'],
+    registers: [registry],
+  });
+}
+
+type ExportCounter = Counter<'signal' | 'result'>;
+
 /**
  * Counts exports, and logs the first failure of a row and what ended it: a collector that is away for a night is two
  * lines. Answers a function that puts the watch around an exporter.
  */
 export function watchExports(
   log: Log,
-  registry: Registry,
+  total: ExportCounter,
 ): <Watched extends Exporter<never>>(signal: 'traces' | 'metrics', exporter: Watched) => Watched {
-  const total = new Counter({
-    name: 'modelgateway_otlp_exports_total',
-    help: 'Exports to an OTLP collector, by signal and result (success, error).',
-    labelNames: ['signal', 'result'],
-    registers: [registry],
-  });
   return (signal, exporter) => {
     for (const result of ['success', 'error']) total.inc({ signal, result }, 0);
     let failing = false;

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { type Attributes, type HrTime, ValueType } from '@opentelemetry/api';
 import { emptyResource } from '@opentelemetry/resources';
 import {
@@ -34,14 +35,20 @@ export function createMetricProducer(
   return {
     async collect() {
       const times = { startTime: hrTime(startMs), endTime: hrTime(now()) };
-      const metrics = (await registry.getMetricsAsJSON()) as unknown as Collected[];
+      const metrics: MetricData[] = [];
+      for (const metric of registry.getMetricsAsArray() as unknown as { get(): Promise<Collected> }[]) {
+        const data = toMetricData(await metric.get(), times);
+        if (data.dataPoints.length > 0) metrics.push(data);
+        // With a thousand nodes all of it in one go would hold up every stream.
+        await turn();
+      }
       return {
         resourceMetrics: {
           resource: emptyResource(),
           scopeMetrics: [
             {
               scope: { name: 'model-gateway', version },
-              metrics: metrics.map((metric) => toMetricData(metric, times)).filter(hasPoints),
+              metrics,
             },
           ],
         },
@@ -103,10 +110,6 @@ function histograms(name: string, values: readonly Sample[], times: Times): Data
 
 interface MutableHistogram extends Histogram {
   sum: number;
-}
-
-function hasPoints({ dataPoints }: MetricData): boolean {
-  return dataPoints.length > 0;
 }
 
 function hrTime(ms: number): HrTime {

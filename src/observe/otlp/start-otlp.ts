@@ -16,7 +16,7 @@ import type { Registry } from 'prom-client';
 import type { Log } from '../log.ts';
 import type { OtlpSettings } from '../otlp-settings.ts';
 import type { Tracing } from '../tracing.ts';
-import { watchExports } from './export-watch.ts';
+import { createExportCounter, watchExports } from './export-watch.ts';
 import { createMetricProducer } from './metric-producer.ts';
 import { createRequestSpans } from './request-spans.ts';
 import { createSampler } from './sampler.ts';
@@ -29,6 +29,8 @@ export interface Otlp {
   close(): Promise<void>;
 }
 
+/** Points of metrics in one request: making a larger one would hold up streams. */
+const mostPoints = 2_000;
 /** Longest that the end of the process waits for a collector. */
 const closeMs = 5_000;
 
@@ -48,7 +50,7 @@ export function startOtlp(options: {
 }): Otlp {
   const { settings, registry, log, version, now } = options;
   const resource = resourceOf(options);
-  const watch = watchExports(log, registry);
+  const watch = watchExports(log, createExportCounter(registry));
   // Of our own, so that a collector that hangs can be left at the end.
   const agents: HttpAgent[] = [];
   const exporterOptions = {
@@ -87,6 +89,7 @@ export function startOtlp(options: {
       exporter: watch('metrics', new OTLPMetricExporter(exporterOptions)),
       exportIntervalMillis: settings.metricIntervalMs,
       exportTimeoutMillis: settings.metricTimeoutMs,
+      maxExportBatchSize: mostPoints,
       metricProducers: [createMetricProducer(registry, { version, startMs: now(), now })],
     });
     const provider = new MeterProvider({ resource, readers: [reader] });
