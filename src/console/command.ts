@@ -11,7 +11,7 @@ import { adminCircuits } from '../cli/route/admin-circuits.ts';
 import { podCircuits } from '../cli/route/pod-circuits.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { productVersion } from '../observe/version.ts';
-import { startConsole } from './console.ts';
+import { type RunningConsole, startConsole } from './console.ts';
 import { explainFrom, type ReadCircuits } from './explain.ts';
 import { isLoopback } from './guard.ts';
 import { openInBrowser } from './open-in-browser.ts';
@@ -58,7 +58,7 @@ export const addConsole: AddCommand = (program, context) => {
         );
       }
       const declarations = await context.declarations(flags);
-      const running = await startConsole({
+      const running: RunningConsole = await startConsole({
         declarations,
         namespace: listedNamespace(flags, declarations),
         explain: explainFrom(
@@ -78,6 +78,8 @@ export const addConsole: AddCommand = (program, context) => {
         now: () => context.clock.wall().getTime(),
         randomBytes,
         signal: context.signal,
+        // Whoever was signed out, or wants in with another browser, need not start anew.
+        onSignIn: () => context.err.write(`A browser signed in. For another one: ${running.newAddress()}\n`),
       }).catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
         throw new CommandError(

@@ -210,9 +210,9 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
 }
 
 const signedOut =
-  'This browser is not signed in. Open the address that `model-gateway console` prints; it is good for one browser.';
+  'This browser is not signed in, or was idle for too long. Open the newest address that the console has printed; it is good for one browser. Of standalone mode and npm start it stands in the file console-address of the data folder.';
 const readOnlyReason = 'The console was started with --read-only.';
-const signedOutPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Model Gateway</title><link rel="stylesheet" href="/page/pico.css"><main class="container"><h1>Signed out</h1><p>${signedOut.replaceAll('`', '')}</p></main></html>`;
+const signedOutPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Model Gateway</title><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><link rel="stylesheet" href="/page/pico.css"><link rel="stylesheet" href="/page/style.css"><main class="container"><h1>Signed out</h1><p>${signedOut}</p></main></html>`;
 
 function isApi({ url }: FastifyRequest): boolean {
   return url.startsWith('/api/');

@@ -44,7 +44,8 @@ export function explainFrom(
       refusal: explanation.refusal,
       notes: [
         ...(refused === undefined ? [] : [`The key ${asked} opens nothing: callers get 401, for ${refused}`]),
-        ...conclusions(explanation),
+        // The command has a flag for whole requests, this page has not.
+        ...conclusions(explanation).map((note) => note.replace(/: see --\w+\.$/, '.')),
         ...missing,
         ...(shown === undefined ? [] : [`Only nodes of the namespace ${shown} are looked at.`]),
       ],

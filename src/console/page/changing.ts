@@ -15,24 +15,26 @@ interface Proposal {
   readonly settle: (accepted: boolean) => void;
 }
 
-let proposal: Proposal | undefined;
+/** Those that wait, the one that is shown first: several resources changed at once are looked at one after the other. */
+let proposals: readonly Proposal[] = [];
 const watchers = new Set<() => void>();
 
-function show(next: Proposal | undefined): void {
-  proposal = next;
+function show(next: readonly Proposal[]): void {
+  proposals = next;
   for (const watcher of watchers) watcher();
 }
 
 /** Shows two texts and asks. True when the reader accepts; without `accept` there is nothing to accept. */
 function propose(shown: Omit<Proposal, 'settle'>): Promise<boolean> {
   return new Promise((resolve) => {
-    show({
+    const proposal: Proposal = {
       ...shown,
       settle: (accepted) => {
-        show(undefined);
+        show(proposals.filter((waiting) => waiting !== proposal));
         resolve(accepted);
       },
-    });
+    };
+    show([...proposals, proposal]);
   });
 }
 
@@ -113,12 +115,15 @@ export async function setEnabled(refs: readonly Ref[], enabled: boolean): Promis
   const settled = await Promise.allSettled(
     refs.map((ref) => change(ref, { edits: [{ path: ['spec', 'enabled'], value: enabled }] })),
   );
-  const did = refs.filter((_, index) => {
-    const result = settled[index];
-    return result?.status === 'fulfilled' && result.value !== undefined;
-  });
+  const edited = settled.map((result) => (result.status === 'fulfilled' ? result.value : undefined));
   for (const result of settled) if (result.status === 'rejected') failed(result.reason);
-  if (did.length === 0) return;
+  if (edited.every((result) => result === undefined)) return;
+  // Of those that were so already nothing is undone.
+  const did = refs.filter((_, index) => edited[index]?.before !== edited[index]?.after);
+  if (did.length === 0) {
+    done(`${refs.length === 1 ? 'It is' : 'They are'} ${enabled ? 'enabled' : 'disabled'} already.`);
+    return;
+  }
   const what = did.length === 1 ? did[0]?.name : `${did.length} resources`;
   done(`${enabled ? 'Enabled' : 'Disabled'} ${what}.`, () => void setEnabled(did, !enabled));
 }
@@ -131,9 +136,10 @@ export function Proposals(): View | undefined {
     watchers.add(watcher);
     return () => void watchers.delete(watcher);
   }, []);
+  const [proposal] = proposals;
   if (proposal === undefined) return undefined;
   const { title, explanation, before, after, accept, settle } = proposal;
-  return html`<${Dialog} title=${title} onClose=${() => settle(false)}>
+  return html`<${Dialog} key=${proposal} title=${title} onClose=${() => settle(false)}>
     ${explanation && html`<p>${explanation}</p>`}
     <${DiffView} before=${before} after=${after} />
     <footer>

@@ -179,7 +179,7 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
         <div><dt>Expires</dt><dd><${When} time=${row.expirationTime} /></dd></div>
         <div><dt>Created</dt><dd><${When} time=${row.created} absent="unknown" /></dd></div>
         ${row.managedBy && html`<div><dt>Managed by</dt><dd>${row.managedBy}</dd></div>`}
-        ${detail.source && html`<div><dt>Declared in</dt><dd>${detail.source}</dd></div>`}
+        ${detail.source && html`<div class="broad"><dt>Declared in</dt><dd>${detail.source}</dd></div>`}
       </dl>
       <details><summary>Manifest</summary><pre tabindex="0" aria-label="Manifest">${detail.manifest}</pre></details>
     </article>

@@ -1,5 +1,6 @@
 import type { KeyRow, Place, Row } from '../shapes.ts';
 import { setEnabled } from './changing.ts';
+import { countOf } from './count.ts';
 import { html, useState, type View } from './htm-preact.js';
 import { idOf, useLive } from './live-rows.ts';
 import { denial, useRights } from './rights.ts';
@@ -20,7 +21,8 @@ export const keyPath = ({
 }): string => `${keysPath(kind)}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
 
 const what: Readonly<Record<KeyKind, string>> = {
-  APIKey: 'An API key lets a program or a person call the models.',
+  APIKey:
+    'An API key lets a program or a person call the models: give it to any OpenAI or Anthropic SDK, or try it here under Try it.',
   MasterKey: 'A master key opens /v1/keys, where programs make and revoke API keys, and nothing else.',
 };
 
@@ -59,12 +61,16 @@ export function KeysPage({ place, kind }: { place: Place; kind: KeyKind }): View
       keys.length === 0
         ? connection === 'connecting'
           ? html`<p aria-busy="true">Reading the keys…</p>`
-          : html`<article class="empty"><h2>None yet</h2><p>${what[kind]}</p></article>`
+          : html`<article class="empty">
+            <h2>No ${kind === 'APIKey' ? 'API' : 'master'} keys yet</h2>
+            <p>${what[kind]}</p>
+            ${noCreate ? html`<p>${noCreate}</p>` : html`<a role="button" href=${`${keysPath(kind)}/new`}>Create the first one</a>`}
+          </article>`
         : html`
           <div class="filters" role="search">
             <input type="search" placeholder="Search" aria-label="Search keys" value=${query.get('search') ?? ''}
               onInput=${(event: { currentTarget: HTMLInputElement }) => setQuery('search', event.currentTarget.value)} />
-            <span class="count" role="status">${shown.length === keys.length ? keys.length : `${shown.length} of ${keys.length}`} keys</span>
+            <span class="count" role="status">${countOf(shown.length, keys.length, 'key')}</span>
           </div>
           <div class="bulk" role="toolbar" aria-label="Selected keys">
             <span>${chosen.length} selected</span>
@@ -107,7 +113,7 @@ const columns: readonly Column<KeyRow>[] = [
   },
   {
     title: 'Hint',
-    cell: (key) => html`<code>${key.hint ?? ''}</code>`,
+    cell: (key) => key.hint && html`<code>${key.hint}</code>`,
     sort: (key) => key.hint ?? '',
     wide: true,
   },

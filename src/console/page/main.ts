@@ -51,7 +51,7 @@ function App({ place }: { place: Place }): View {
           }} />
           Show YAML first
         </label>
-        <button class="outline small" onClick=${() => setLook(nextTheme())}>${look} theme</button>
+        <button class="outline small" onClick=${() => setLook(nextTheme())}>Theme: ${look}</button>
       </div>
     </header>
     <main id="content" class="container-fluid" tabindex="-1">

@@ -14,7 +14,8 @@ import { type Problems, SpecFields } from './spec-fields.ts';
 type Input = { currentTarget: HTMLInputElement };
 
 /** Fields that everybody looks for, in the order of the form; the others follow under "More". */
-const first = ['displayName', 'baseURL', 'enabled', 'priority', 'weight', 'manualModels', 'nativeFormats'];
+const address = ['displayName', 'baseURL'];
+const first = [...address, 'enabled', 'priority', 'weight', 'manualModels', 'nativeFormats'];
 /** Edited elsewhere: the credential on its own, models on their page. */
 const elsewhere = ['apiKeySecretRef', 'encryptedAPIKey', 'models'];
 
@@ -48,6 +49,10 @@ export function NodeForm(props: {
     setBase(spec);
     return undefined;
   }, [JSON.stringify(spec)]);
+  useEffect(() => {
+    document.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+    return undefined;
+  }, [problems]);
   if (schema === undefined) return html`<p aria-busy="true">Reading the fields…</p>`;
 
   const disabled = denied !== undefined || busy;
@@ -82,6 +87,8 @@ export function NodeForm(props: {
   const more = Object.keys(schema.properties ?? {}).filter(
     (field) => !first.includes(field) && !elsewhere.includes(field),
   );
+  const wrongIn = (names: readonly string[]): boolean =>
+    [...problems.keys()].some((path) => names.includes(path.split(/[.[]/)[1] ?? ''));
   const fields = (names: readonly string[]): View => html`<${SpecFields}
     path="spec"
     schema=${schema}
@@ -111,10 +118,11 @@ export function NodeForm(props: {
       })}
         ${fields(['baseURL'])}`
     }
-    <${CredentialField} credential=${credential} keySet=${keySet} disabled=${disabled} onChange=${setCredential} />
+    ${node !== undefined && fields(address)}
+    <${CredentialField} credential=${credential} keySet=${keySet} adds=${node === undefined} disabled=${disabled} onChange=${setCredential} />
     ${
       node === undefined
-        ? html`<details>
+        ? html`<details open=${wrongIn([...first, ...more].filter((field) => field !== 'baseURL'))}>
             <summary>More</summary>
             <div class="fields">
               <label>
@@ -124,8 +132,8 @@ export function NodeForm(props: {
               ${fields([...first.filter((field) => field !== 'baseURL'), ...more])}
             </div>
           </details>`
-        : html`${fields(first)}
-          <details>
+        : html`${fields(first.filter((field) => !address.includes(field)))}
+          <details open=${wrongIn(more)}>
             <summary>More</summary>
             <div class="fields">${fields(more)}</div>
           </details>`
@@ -140,13 +148,16 @@ export function NodeForm(props: {
 function CredentialField(props: {
   readonly credential: Credential;
   readonly keySet: boolean;
+  /** Of a node that is being added. */
+  readonly adds: boolean;
   readonly disabled: boolean;
   readonly onChange: (credential: Credential) => void;
 }): View {
-  const { credential, keySet, disabled, onChange } = props;
+  const { credential, keySet, adds, disabled, onChange } = props;
   const hint =
     "It is sealed before it is stored: only this gateway can read it, for this node's address alone.";
-  const placeholder = keySet ? 'A key is set; leave this empty to keep it' : 'No key is set';
+  const none = adds ? 'Empty, if the server asks for none' : 'No key is set';
+  const placeholder = keySet ? 'A key is set; leave this empty to keep it' : none;
   const input = (names: InputNames): View => html`<input
     ...${names}
     type="password"

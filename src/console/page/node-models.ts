@@ -1,5 +1,6 @@
 import type { NodeRow } from '../shapes.ts';
 import { change } from './changing.ts';
+import { countOf } from './count.ts';
 import { html, useState, type View } from './htm-preact.js';
 import type { NodeResource } from './node-page.ts';
 import { done, failed } from './notices.ts';
@@ -53,6 +54,7 @@ export function NodeModels(props: {
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const text = (query.get('filter') ?? '').toLowerCase();
   const models = modelsOf(node);
+  const enabledNow = new Map(models.map(({ name, enabled }) => [name, enabled]));
   const shown = models.filter(
     ({ name, aliases, source }) =>
       name.toLowerCase().includes(text) ||
@@ -60,11 +62,20 @@ export function NodeModels(props: {
       aliases.some((alias) => alias.toLowerCase().includes(text)),
   );
   const chosen = shown.filter(({ name }) => ticked.has(name)).map(({ name }) => name);
-  const set = async (names: readonly string[], enabled: boolean): Promise<void> => {
+  const set = async (asked: readonly string[], enabled: boolean): Promise<void> => {
+    // Of those that are so already nothing is changed, nor undone.
+    const names = asked.filter((name) => enabledNow.get(name) !== enabled);
+    if (names.length === 0) {
+      done(`${asked.length === 1 ? 'It is' : 'They are'} ${enabled ? 'enabled' : 'disabled'} already.`);
+      return;
+    }
+    await apply(names, enabled);
+  };
+  const apply = async (names: readonly string[], enabled: boolean): Promise<void> => {
     try {
       if ((await change(ref, { models: { names, enabled } })) === undefined) return;
       const what = names.length === 1 ? names[0] : `${names.length} models`;
-      done(`${enabled ? 'Enabled' : 'Disabled'} ${what}.`, () => void set(names, !enabled));
+      done(`${enabled ? 'Enabled' : 'Disabled'} ${what}.`, () => void apply(names, !enabled));
       setTicked(new Set());
     } catch (error) {
       failed(error);
@@ -87,7 +98,7 @@ export function NodeModels(props: {
         value=${query.get('filter') ?? ''}
         onInput=${(event: { currentTarget: HTMLInputElement }) => setQuery('filter', event.currentTarget.value)}
       />
-      <span class="count" role="status">${shown.length === models.length ? models.length : `${shown.length} of ${models.length}`} models</span>
+      <span class="count" role="status">${countOf(shown.length, models.length, 'model')}</span>
     </div>
     <div class="bulk" role="toolbar" aria-label="Selected models">
       <span>${chosen.length} selected</span>

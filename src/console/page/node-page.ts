@@ -151,18 +151,20 @@ function NodeFacts({ row, node, detail }: { row: NodeRow; node: NodeResource; de
     secret !== undefined
       ? `from the Secret ${secret.name}, entry ${secret.key}`
       : spec.encryptedAPIKey === undefined
-        ? 'none is set'
+        ? undefined
         : 'sealed in the manifest';
+  const key =
+    source === undefined ? 'none' : status?.apiKeySet ? `set, ${source}` : `cannot be read; it is ${source}`;
   return html`<article class="facts">
-    <p class=${row.reason === 'ModelsSynced' ? '' : 'problem'}><strong>${row.reason}</strong>: ${row.message}</p>
+    <p class=${row.phase === 'error' || row.phase === 'offline' ? 'problem' : ''}><strong>${row.reason}</strong>: ${row.message}</p>
     <dl>
       <div><dt>Models</dt><dd>${row.modelCount}, ${row.enabledModelCount} enabled</dd></div>
       <div><dt>Last sync</dt><dd><${When} time=${row.lastSyncTime} /></dd></div>
       <div><dt>Last health check</dt><dd><${When} time=${status?.lastHealthCheckTime} /></dd></div>
       <div><dt>Date added</dt><dd><${When} time=${node.metadata.creationTimestamp} absent="unknown" /></dd></div>
-      <div><dt>API key</dt><dd>${status?.apiKeySet ? 'resolves' : 'does not resolve'}; ${source}</dd></div>
+      <div><dt>API key</dt><dd>${key}</dd></div>
       ${row.managedBy && html`<div><dt>Managed by</dt><dd>${row.managedBy}</dd></div>`}
-      ${detail.source && html`<div><dt>Declared in</dt><dd>${detail.source}</dd></div>`}
+      ${detail.source && html`<div class="broad"><dt>Declared in</dt><dd>${detail.source}</dd></div>`}
     </dl>
     ${row.lastSyncError && html`<p class="problem">Last synchronization failed: ${row.lastSyncError}</p>`}
     <details>

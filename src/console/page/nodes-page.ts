@@ -1,5 +1,6 @@
 import type { NodeRow, Place, Row } from '../shapes.ts';
 import { change, setEnabled } from './changing.ts';
+import { countOf } from './count.ts';
 import { html, useMemo, useState, type View } from './htm-preact.js';
 import { idOf, useLive } from './live-rows.ts';
 import { done, failed } from './notices.ts';
@@ -77,7 +78,7 @@ export function NodesPage({ place }: { place: Place }): View {
                 ${namespaces.map((name) => html`<option value=${name} selected=${name === namespace}>${name}</option>`)}
               </select>`
             }
-            <span class="count" role="status">${shown.length === nodes.length ? nodes.length : `${shown.length} of ${nodes.length}`} nodes</span>
+            <span class="count" role="status">${countOf(shown.length, nodes.length, 'node')}</span>
           </div>
           <div class="bulk" role="toolbar" aria-label="Selected nodes">
             <span>${chosen.length} selected</span>

@@ -5,6 +5,8 @@ import type { FieldSchema, Fields } from './spec-edits.ts';
 /** What is wrong with fields, by their path (`spec.priority`). */
 export type Problems = ReadonlyMap<string, string>;
 type Input = { currentTarget: HTMLInputElement };
+/** Shown in empty inputs whose form people do not know by heart. */
+const examples: Readonly<Record<string, string>> = { 'spec.baseURL': 'https://api.openai.com/v1' };
 
 interface FieldProps {
   readonly name: string;
@@ -132,6 +134,7 @@ function Field(props: FieldProps): View {
     (names) => html`<${long ? 'textarea' : 'input'}
       ...${names}
       disabled=${disabled}
+      placeholder=${examples[path]}
       value=${value ?? ''}
       required=${props.required}
       onInput=${(event: Input) => onChange(event.currentTarget.value)}

@@ -121,7 +121,7 @@ export function TryPage({ place }: { place: Place }): View {
       </form>
       <div class="try-answer">
         <div class="turns" aria-live="polite" aria-label="Conversation">
-          ${turns.map(({ role, text }) => html`<div class=${`turn ${role}`}><strong>${role}</strong><p>${text}</p></div>`)}
+          ${turns.map(({ role, text }) => html`<div class=${`turn ${role}`}><strong>${role === 'user' ? 'You' : 'Answer'}</strong><p>${text}</p></div>`)}
           ${turns.length === 0 && html`<p class="muted">The answer comes here, with the node that served it, how long it took, and what a conversion could not carry.</p>`}
         </div>
         ${facts && html`<${FactList} facts=${facts} />`}

@@ -1,4 +1,5 @@
 import { type Child, html, useEffect, useRef, useState, type View } from './htm-preact.js';
+import { setQuery, useAddress } from './router.ts';
 
 /** One column of a table. `sort` gives what rows are ordered by; without it the column cannot be sorted. */
 export interface Column<R> {
@@ -27,7 +28,7 @@ export function WindowedTable<R>(props: {
   readonly onTick: (ticked: ReadonlySet<string>) => void;
 }): View {
   const { label, columns, rows, idOf, nameOf, ticked, onTick } = props;
-  const [order, setOrder] = useState<{ column: number; down: boolean }>({ column: 0, down: false });
+  const order = orderOf(useAddress().query.get('sort') ?? '', columns);
   const [view, setView] = useState({ top: 0, height: 800 });
   const frame = useRef<HTMLElement | null>(null);
   useEffect(() => {
@@ -55,8 +56,10 @@ export function WindowedTable<R>(props: {
     else next.delete(idOf(row));
     onTick(next);
   };
-  const sortBy = (column: number): void =>
-    setOrder((now) => ({ column, down: now.column === column && !now.down }));
+  const sortBy = (column: number): void => {
+    const down = order.column === column && !order.down;
+    setQuery('sort', column === 0 && !down ? '' : `${down ? '-' : ''}${slug(columns[column]?.title ?? '')}`);
+  };
 
   return html`<div class="table-frame" ref=${frame} tabindex="0" role="region" aria-label=${label}>
     <table aria-rowcount=${rows.length + 1}>
@@ -109,6 +112,16 @@ export function WindowedTable<R>(props: {
 
 function classes(numeric: true | undefined, wide: true | undefined): string {
   return `${numeric ? 'numeric ' : ''}${wide ? 'wide' : ''}`;
+}
+
+/** The order that stands in the address: `weight`, or `-weight` for the other way round. The first column without one. */
+function orderOf(asked: string, columns: readonly Column<never>[]): { column: number; down: boolean } {
+  const column = columns.findIndex(({ title }) => slug(title) === asked.replace(/^-/, ''));
+  return column < 0 ? { column: 0, down: asked === '-' } : { column, down: asked.startsWith('-') };
+}
+
+function slug(title: string): string {
+  return title.toLowerCase().replaceAll(' ', '-');
 }
 
 const collator = new Intl.Collator(undefined, { numeric: true });
