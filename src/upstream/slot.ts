@@ -111,7 +111,9 @@ export class Slot {
     this.#connected = true;
     socket.on('data', (piece: Buffer) => this.#take(piece));
     socket.on('end', () => {
-      if (!this.#reader.end()) this.#lost(new UpstreamError('reset', false));
+      // Unused: at once, or a request might be written into it before it has closed on this side too.
+      if (this.user === undefined) socket.destroy();
+      else if (!this.#reader.end()) this.#lost(new UpstreamError('reset', false));
     });
     socket.on('close', () => {
       this.#lost(new UpstreamError('reset', false));
