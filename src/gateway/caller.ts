@@ -23,6 +23,8 @@ export interface CallerRecord {
   tokens: TokenUsage | undefined;
   /** How an answer that had begun broke off. */
   broke: AttemptOutcome | undefined;
+  /** The conversion that the last attempt ran. */
+  conversion: string | undefined;
   /** The first content of a stream goes to the caller now. */
   contentBegan(): void;
   /** Another piece of a stream's content goes to the caller. */

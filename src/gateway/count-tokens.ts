@@ -72,6 +72,7 @@ export class NodeCount implements CallerListener {
     this.#stop();
     const { caller, conversion, candidate, reports, settle } = this.#options;
     conversion.name = 'count_tokens->estimate';
+    if (caller.record !== undefined) caller.record.conversion = conversion.name;
     answerEstimate(caller, conversion);
     reports.ended(candidate, status);
     settle({ kind: 'answering' });

@@ -149,8 +149,6 @@ export async function tryNodes(
     const outcome = native
       ? await attempt(context, caller, request, candidate, tries.attempts, span)
       : await convertedAttempt(context, caller, request, candidate, tries.attempts, span);
-    // A count that the node could not make became an estimate.
-    if (!native) tries.conversion = request.conversion?.name;
     if (outcome.kind === 'gone') {
       reports.abandoned(candidate);
       return 'gone';
