@@ -14,7 +14,7 @@ export function sendChanges(live: Live, response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   const set = new Map<string, Row>();
   const removed = new Map<string, LiveChanges['removed'][number]>();
-  let problems: LiveChanges['problems'] | undefined;
+  let facts: Pick<LiveChanges, 'problems' | 'old'> = { problems: {}, old: undefined };
   let timer: NodeJS.Timeout | undefined;
   // What changes while the state is read comes after it.
   let begun = false;
@@ -28,7 +28,7 @@ export function sendChanges(live: Live, response: ServerResponse): void {
       response.once('drain', schedule);
       return;
     }
-    send('changes', { set: [...set.values()], removed: [...removed.values()], problems: problems ?? {} });
+    send('changes', { set: [...set.values()], removed: [...removed.values()], ...facts });
     set.clear();
     removed.clear();
   };
@@ -46,7 +46,7 @@ export function sendChanges(live: Live, response: ServerResponse): void {
       removed.set(id, gone);
       set.delete(id);
     }
-    problems = change.problems;
+    facts = { problems: change.problems, old: change.old };
     schedule();
   });
   const heartbeat = setInterval(() => response.write(': still here\n\n'), heartbeatMs);

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, Option } from 'commander';
+import type { AddCommand } from '../cli/add-command.ts';
 import { CommandError } from '../cli/command-error.ts';
 import type { CommandContext } from '../cli/context.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
 import { explained } from '../cli/help.ts';
 import { connectCluster, isFolder, listedNamespace, type PlaceFlags, withPlace } from '../cli/place.ts';
-import type { AddCommand } from '../cli/program.ts';
 import { adminCircuits } from '../cli/route/admin-circuits.ts';
 import { podCircuits } from '../cli/route/pod-circuits.ts';
 import type { KubeClient } from '../kube/client.ts';

@@ -4,8 +4,8 @@ import { rowOf } from './rows.ts';
 import type { LiveChanges, LiveState, PageKind, Row } from './shapes.ts';
 
 export const pageKinds: readonly PageKind[] = ['UpstreamNode', 'APIKey', 'MasterKey'];
-/** How soon a watch that could not be had is asked for again. */
-const retryMs = 5_000;
+/** How soon a watch that could not be had, or broke, is begun anew. */
+const retryMs = 3_000;
 /** How long the watches go on after the last page has gone: a page that is loaded anew finds them. */
 const lingerMs = 30_000;
 
@@ -51,10 +51,10 @@ export function createLive(
 
   return {
     async state() {
-      const { listed, known, problems } = watched();
-      await listed;
-      const rows = pageKinds.flatMap((kind) => [...known[kind].values()].map((one) => rowOf(one)));
-      return { rows, problems };
+      const now = watched();
+      await now.listed;
+      const rows = pageKinds.flatMap((kind) => [...now.known[kind].values()].map((one) => rowOf(one)));
+      return { rows, problems: now.problems, old: now.old };
     },
     async declared(kind) {
       const { listed, known } = watched();
@@ -80,6 +80,7 @@ class Watches {
     MasterKey: new Map(),
   };
   readonly problems: Partial<Record<PageKind, string>> = {};
+  readonly #faults = new Map<PageKind, string>();
   /** Settles when each kind was read, or could not be. */
   readonly listed: Promise<unknown>;
   readonly #stop = new AbortController();
@@ -101,6 +102,11 @@ class Watches {
     );
   }
 
+  /** Why what is known may be old. */
+  get old(): string | undefined {
+    return [...this.#faults.values()][0];
+  }
+
   end(): void {
     this.#stop.abort();
   }
@@ -111,31 +117,56 @@ class Watches {
     namespace: string | undefined,
     listed: () => void,
   ): Promise<void> {
-    const signal = this.#signal;
-    while (!signal.aborted) {
-      try {
-        const see = ({ ref, after }: Parameters<Parameters<typeof declarations.watch<K>>[2]>[0]): void =>
-          this.#see(kind, ref, after);
-        await declarations.watch(kind, namespace, see, signal, listed);
-      } catch (error) {
-        if (signal.aborted) break;
-        this.problems[kind] = error instanceof DeclarationError ? error.message : 'The watch failed.';
+    while (!this.#signal.aborted) {
+      const attempt = new AbortController();
+      const signal = AbortSignal.any([this.#signal, attempt.signal]);
+      const seen = new Set<string>();
+      const see: Parameters<typeof declarations.watch<K>>[2] = ({ ref, after }) => {
+        seen.add(idOf(ref));
+        this.#see(kind, ref, after);
+      };
+      const whole = (): void => {
+        this.#whole(kind, seen);
+        listed();
+      };
+      // A watch that goes on where it broke off says nothing until something changes: a new one says at once that it works.
+      const faulty = (why: string): void => {
+        this.#faults.set(kind, why);
         this.#say([], []);
+        attempt.abort();
+      };
+      try {
+        await declarations.watch(kind, namespace, see, signal, whole, faulty);
+      } catch (error) {
+        if (this.#signal.aborted) break;
+        if (!attempt.signal.aborted) {
+          this.problems[kind] = error instanceof DeclarationError ? error.message : 'The watch failed.';
+          this.#say([], []);
+        }
       }
       listed();
-      await setTimeout(retryMs, undefined, { signal }).catch(() => {});
+      await setTimeout(retryMs, undefined, { signal: this.#signal }).catch(() => {});
     }
     listed();
   }
 
-  #see<K extends PageKind>(
-    kind: K,
-    { namespace, name }: { readonly namespace: string; readonly name: string },
-    after: Declared<K> | undefined,
-  ): void {
+  /** A watch has told everything: what it did not tell of is gone, and what was wrong before is over. */
+  #whole(kind: PageKind, seen: ReadonlySet<string>): void {
+    const known: Map<string, { readonly resource: { readonly metadata: Name } }> = this.known[kind];
+    const gone = [...known]
+      .filter(([id]) => !seen.has(id))
+      .map(([id, { resource }]) => {
+        known.delete(id);
+        return { kind, namespace: resource.metadata.namespace, name: resource.metadata.name };
+      });
+    const wasWrong = this.#faults.delete(kind) || kind in this.problems;
     delete this.problems[kind];
+    if (gone.length > 0 || wasWrong) this.#say([], gone);
+  }
+
+  #see<K extends PageKind>(kind: K, { namespace, name }: Name, after: Declared<K> | undefined): void {
     const known: Map<string, Declared<K>> = this.known[kind];
-    const id = `${namespace}/${name}`;
+    const id = idOf({ namespace, name });
     if (after === undefined) {
       known.delete(id);
       this.#say([], [{ kind, namespace, name }]);
@@ -146,6 +177,13 @@ class Watches {
   }
 
   #say(set: readonly Row[], removed: LiveChanges['removed']): void {
-    this.#tell({ set, removed, problems: this.problems });
+    this.#tell({ set, removed, problems: this.problems, old: this.old });
   }
 }
+
+interface Name {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const idOf = ({ namespace, name }: Name): string => `${namespace}/${name}`;

@@ -68,11 +68,14 @@ export interface Place {
 /** The first event of the live stream, and the one after a break. */
 export interface LiveState {
   readonly rows: readonly Row[];
+  /** Why what is shown may be old; undefined while it is not. */
+  readonly old: string | undefined;
   readonly problems: Readonly<Partial<Record<PageKind, string>>>;
 }
 
 /** What changed since the last event. */
 export interface LiveChanges {
+  readonly old: string | undefined;
   readonly set: readonly Row[];
   readonly removed: readonly { readonly kind: PageKind; readonly namespace: string; readonly name: string }[];
   readonly problems: Readonly<Partial<Record<PageKind, string>>>;

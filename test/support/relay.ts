@@ -8,8 +8,8 @@ export interface Relay {
   stop(): Promise<void>;
 }
 
-/** Starts a relay to `port` of 127.0.0.1. */
-export async function startRelay(port: number): Promise<Relay> {
+/** Starts a relay to `port` of 127.0.0.1, on a free port or on `listen`. */
+export async function startRelay(port: number, listen = 0): Promise<Relay> {
   const open = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1');
@@ -28,7 +28,7 @@ export async function startRelay(port: number): Promise<Relay> {
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(listen, '127.0.0.1', resolve);
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the relay has no port');

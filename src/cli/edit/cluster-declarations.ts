@@ -191,7 +191,7 @@ export function clusterDeclarations(client: KubeClient, options: ClusterOptions 
       return declared(ref.kind, await read(ref, signal));
     },
 
-    watch: (kind, inNamespace, sink, signal, listed) =>
+    watch: (kind, inNamespace, sink, signal, listed, faulty) =>
       watchCluster({
         client,
         kind,
@@ -200,6 +200,7 @@ export function clusterDeclarations(client: KubeClient, options: ClusterOptions 
         sink,
         signal,
         listed,
+        faulty,
       }),
 
     async create(manifest, write, signal) {

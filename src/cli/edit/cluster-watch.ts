@@ -22,6 +22,7 @@ export async function watchCluster<K extends Kind>(options: {
   sink: Sink<K>;
   signal: AbortSignal;
   listed: (() => void) | undefined;
+  faulty?: ((why: string) => void) | undefined;
 }): Promise<void> {
   const { client, kind, path, namespace, sink, signal } = options;
   const known = new Map<string, Declared<K>>();
@@ -63,6 +64,10 @@ export async function watchCluster<K extends Kind>(options: {
       },
     },
     onRestart(reason, error) {
+      if (reason === 'error' || reason === 'silence') {
+        options.faulty?.(apiFailure(error, { verb: 'watch', kind, namespace }, client).message);
+        return;
+      }
       // To wait for a right that somebody may give some day would look like an empty list.
       if (reason !== 'forbidden' && reason !== 'unauthorized' && reason !== 'missing') return;
       fault = error;

@@ -59,7 +59,8 @@ export interface Declarations {
   get<K extends Kind>(ref: Ref<K>, signal: AbortSignal): Promise<Declared<K>>;
   /**
    * Calls back with every state of one kind from the first on, until `signal` aborts: a watch. `listed` is called once
-   * what there was at the start has all been told. Faults that may pass are waited out; it rejects where the right is missing.
+   * what there was at the start has all been told. Faults that may pass are waited out, and `faulty` is told why each time:
+   * until the next change what was told may be old. It rejects where the right is missing.
    */
   watch<K extends Kind>(
     kind: K,
@@ -71,6 +72,7 @@ export interface Declarations {
     }) => void,
     signal: AbortSignal,
     listed?: () => void,
+    faulty?: (why: string) => void,
   ): Promise<void>;
   /** Declares a new resource; `AlreadyExists` rather than overwrite. Returns it with the server's defaults. */
   create<K extends Kind>(

@@ -6,6 +6,7 @@ type Problems = LiveState['problems'];
 const rows = new Map<string, Row>();
 const watchers = new Set<() => void>();
 let problems: Problems = {};
+let old: string | undefined;
 let connection: 'connecting' | 'live' | 'broken' = 'connecting';
 
 export const idOf = (of: {
@@ -22,6 +23,7 @@ export function followServer(): void {
     rows.clear();
     for (const row of state.rows) rows.set(idOf(row), row);
     problems = state.problems;
+    old = state.old;
     setConnection('live');
   });
   events.addEventListener('changes', (event) => {
@@ -29,6 +31,7 @@ export function followServer(): void {
     for (const row of changes.set) rows.set(idOf(row), row);
     for (const gone of changes.removed) rows.delete(idOf(gone));
     problems = changes.problems;
+    old = changes.old;
     tell();
   });
   events.addEventListener('error', () => {
@@ -59,6 +62,8 @@ export function useLive(): {
   readonly rows: ReadonlyMap<string, Row>;
   readonly connection: 'connecting' | 'live' | 'broken';
   readonly problem: (kind: PageKind) => string | undefined;
+  /** Why what is shown may be old, though the console itself answers. */
+  readonly old: string | undefined;
 } {
   const [, redraw] = useState(0);
   useEffect(() => {
@@ -77,5 +82,5 @@ export function useLive(): {
     watcher();
     return () => void watchers.delete(watcher);
   }, []);
-  return { rows, connection, problem: (kind) => problems[kind] };
+  return { rows, connection, problem: (kind) => problems[kind], old };
 }

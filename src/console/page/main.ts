@@ -22,7 +22,8 @@ const pages: readonly (readonly [path: string, title: string, parts: readonly st
 
 function App({ place }: { place: Place }): View {
   const { parts } = useAddress();
-  const { connection } = useLive();
+  const { connection, old } = useLive();
+  const state = connection === 'live' && old !== undefined ? 'broken' : connection;
   const [look, setLook] = useState(theme());
   const [reviews, setReviews] = useState(showsYaml());
   const [page = 'nodes'] = parts;
@@ -40,7 +41,7 @@ function App({ place }: { place: Place }): View {
         <ul>${pages.map(([path, name, names]) => html`<li><a href=${path} aria-current=${names.includes(page) ? 'page' : undefined}>${name}</a></li>`)}</ul>
       </nav>
       <div class="top-facts">
-        <span class=${`connection ${connection}`} role="status">${connection === 'live' ? 'live' : connection === 'broken' ? 'connecting again…' : 'connecting…'}</span>
+        <span class=${`connection ${state}`} role="status">${state === 'live' ? 'live' : state === 'broken' ? 'connecting again…' : 'connecting…'}</span>
         <small class="muted">${place.place}${place.readOnly && ' · read-only'}</small>
         <label class="inline small" title="Show each change as YAML, with a diff, before it is applied">
           <input type="checkbox" checked=${reviews} onChange=${(event: {
@@ -56,6 +57,7 @@ function App({ place }: { place: Place }): View {
     </header>
     <main id="content" class="container-fluid" tabindex="-1">
       ${connection === 'broken' && html`<p class="problem" role="alert">The connection to the console was lost; what you see may be old. It is tried again by itself.</p>`}
+      ${connection === 'live' && old !== undefined && html`<p class="problem" role="alert">What you see may be old: ${old} It is tried again by itself.</p>`}
       <${Page} place=${place} parts=${parts} />
     </main>
     <${Proposals} />

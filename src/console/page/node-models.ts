@@ -2,7 +2,7 @@ import type { NodeRow } from '../shapes.ts';
 import { change } from './changing.ts';
 import { countOf } from './count.ts';
 import { html, useState, type View } from './htm-preact.js';
-import type { NodeResource } from './node-page.ts';
+import type { NodeResource } from './node-resource.ts';
 import { done, failed } from './notices.ts';
 import { setQuery, useAddress } from './router.ts';
 import type { Ref } from './server.ts';

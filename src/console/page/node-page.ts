@@ -5,43 +5,13 @@ import { useDetail } from './detail.ts';
 import { html, useEffect, useRef, useState, type View } from './htm-preact.js';
 import { NodeForm } from './node-form.ts';
 import { NodeModels } from './node-models.ts';
+import type { NodeResource } from './node-resource.ts';
 import { nodePath, synchronize } from './nodes-page.ts';
 import { done, failed } from './notices.ts';
 import { denial, useRights } from './rights.ts';
 import { go } from './router.ts';
 import { Phase } from './status.ts';
 import { When } from './when.ts';
-
-/** The part of a node that this page reads. */
-export interface NodeResource {
-  readonly metadata: { readonly creationTimestamp?: string };
-  readonly spec: Readonly<Record<string, unknown>> & {
-    readonly apiKeySecretRef?: { readonly name: string; readonly key: string };
-    readonly encryptedAPIKey?: string;
-    readonly models?: readonly {
-      readonly name: string;
-      readonly enabled?: boolean;
-      readonly aliases?: readonly string[];
-    }[];
-  };
-  readonly status?: {
-    readonly models?: readonly {
-      readonly name: string;
-      readonly enabled: boolean;
-      readonly source: string;
-      readonly missedSyncs?: number;
-    }[];
-    readonly lastHealthCheckTime?: string;
-    readonly apiKeySet?: boolean;
-    readonly conditions?: readonly {
-      readonly type: string;
-      readonly status: string;
-      readonly reason: string;
-      readonly message: string;
-      readonly lastTransitionTime: string;
-    }[];
-  };
-}
 
 /** Adds a node. */
 export function NewNodePage({ place }: { place: Place }): View {
