@@ -1,10 +1,8 @@
 import { Command } from 'commander';
 import { productVersion } from '../observe/version.ts';
+import type { AddCommand } from './add-command.ts';
 import type { CommandContext } from './context.ts';
 import { explained, formatHelp, helpTopics } from './help.ts';
-
-/** Adds one command, or a group of them, to the program. */
-export type AddCommand = (program: Command, context: CommandContext) => void;
 
 /** A command as the program's help lists it. */
 export interface Entry {

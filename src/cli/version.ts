@@ -2,13 +2,13 @@ import type { KubeClient } from '../kube/client.ts';
 import { resourcePath } from '../kube/paths.ts';
 import { getObject } from '../kube/verbs.ts';
 import { productVersion } from '../observe/version.ts';
+import type { AddCommand } from './add-command.ts';
 import { CommandError } from './command-error.ts';
 import type { CommandContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
 import { explained } from './help.ts';
 import { type OutputFlags, printData, withOutput } from './output.ts';
 import { connectCluster, isFolder, type PlaceFlags, withPlace } from './place.ts';
-import type { AddCommand } from './program.ts';
 import { table } from './table.ts';
 
 interface Flags extends PlaceFlags, OutputFlags {

@@ -4,9 +4,9 @@ import type { Conversion } from './conversion.ts';
 import { GatewayError } from './errors.ts';
 import { type Failure, ownError } from './failure.ts';
 import { bodyHeaders, callerHeaders } from './headers.ts';
+import type { ModelRequest } from './model-request.ts';
 import { faultBody, isOwnShape, nodeFault } from './node-error.ts';
 import { streamError } from './stream-errors.ts';
-import type { ModelRequest } from './try-nodes.ts';
 
 /**
  * Answers the caller after every attempt failed: with the last node's own error, as it came where the caller's family

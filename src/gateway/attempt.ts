@@ -1,12 +1,14 @@
 import type { TokenUsage } from '../observe/request-record.ts';
-import type { CallerFormat } from '../routing/route.ts';
+import type { CallerFormat } from '../routing/caller-format.ts';
 import type { Candidate } from '../store/store.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { UpstreamError } from '../upstream/error.ts';
+import type { UpstreamHandler } from '../upstream/handler.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
 import { maskCredentials } from '../upstream/mask-credentials.ts';
 import type { Pool } from '../upstream/pool.ts';
-import { send, type UpstreamHandler, type UpstreamRequest } from '../upstream/send.ts';
+import type { UpstreamRequest } from '../upstream/request.ts';
+import { send } from '../upstream/send.ts';
 import { type AttemptOutcome, outcomeOfError } from './attempt-outcome.ts';
 import type { AttemptReports } from './attempt-reports.ts';
 import { type Caller, type CallerListener, eventStreamHeaders } from './caller.ts';

@@ -8,7 +8,8 @@ import type { ConvertedOptions } from './converted-request.ts';
 import { ConvertedStreaming } from './converted-stream.ts';
 import { NodeCount } from './count-tokens.ts';
 import { GatewayError } from './errors.ts';
-import type { ModelRequest, NodesContext } from './try-nodes.ts';
+import type { ModelRequest } from './model-request.ts';
+import type { NodesContext } from './nodes-context.ts';
 
 /** The conversion of a request, made when the first node needs it. */
 export function conversionOf({ now, budget }: NodesContext, request: ModelRequest): Conversion {

@@ -1,6 +1,6 @@
 import { safeMessage } from '../convert/safe-message.ts';
 import { UpstreamFault } from '../convert/upstream-fault.ts';
-import type { CallerFormat } from '../routing/route.ts';
+import type { CallerFormat } from '../routing/caller-format.ts';
 import type { Failure } from './failure.ts';
 
 type Json = Readonly<Record<string, unknown>>;

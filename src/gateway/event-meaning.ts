@@ -1,4 +1,4 @@
-import type { CallerFormat } from '../routing/route.ts';
+import type { CallerFormat } from '../routing/caller-format.ts';
 
 /**
  * What one event of an answer means before the first content:

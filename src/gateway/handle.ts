@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { CallerFormat } from '../routing/route.ts';
+import type { CallerFormat } from '../routing/caller-format.ts';
 import type { View } from '../store/store.ts';
 import { answerFailure } from './answer-failure.ts';
 import { authenticate } from './authenticate.ts';
@@ -12,8 +12,10 @@ import { GatewayError } from './errors.ts';
 import type { Failure } from './failure.ts';
 import { upstreamHeaders } from './headers.ts';
 import { inspect } from './inspect.ts';
+import type { ModelRequest } from './model-request.ts';
+import type { NodesContext } from './nodes-context.ts';
 import { Progress, type RecordContext } from './progress.ts';
-import { type ModelRequest, type NodesContext, tryNodes } from './try-nodes.ts';
+import { tryNodes } from './try-nodes.ts';
 import type { ErrorShape } from './wire-errors.ts';
 
 /** Everything that requests share. */

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { CallerFormat } from '../routing/route.ts';
+import type { CallerFormat } from '../routing/caller-format.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
 
 const toCaller: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 import { messagesError } from '../convert/messages-errors.ts';
 import { openAIError } from '../convert/openai-errors.ts';
 import { UpstreamFault } from '../convert/upstream-fault.ts';
-import type { CallerFormat } from '../routing/route.ts';
+import type { CallerFormat } from '../routing/caller-format.ts';
 import type { GatewayError } from './errors.ts';
 
 /** What is known of a responses stream, for the event that ends it. */

@@ -1,5 +1,5 @@
 import type { TokenUsage } from '../observe/request-record.ts';
-import type { CallerFormat } from '../routing/route.ts';
+import type { CallerFormat } from '../routing/caller-format.ts';
 import { SseLines } from './sse-lines.ts';
 import type { ResponseSoFar } from './stream-errors.ts';
 import { readTokenUsage } from './token-usage.ts';

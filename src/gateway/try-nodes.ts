@@ -1,55 +1,17 @@
-import type { Log } from '../observe/log.ts';
 import type { AttemptTrace, RequestTrace } from '../observe/tracing.ts';
-import type { CallerFormat, NativeWish, Router } from '../routing/route.ts';
-import type { Candidate, KeyEntry } from '../store/store.ts';
+import type { CallerFormat } from '../routing/caller-format.ts';
+import type { NativeWish } from '../routing/route.ts';
+import type { Candidate } from '../store/store.ts';
 import type { UpstreamPath } from '../upstream/paths.ts';
-import type { Pools } from '../upstream/pools.ts';
 import { Attempt, type Outcome } from './attempt.ts';
 import { outcomeOf } from './attempt-outcome.ts';
-import type { AttemptReports } from './attempt-reports.ts';
-import type { RequestBody } from './body.ts';
-import type { BufferBudget } from './buffer-budget.ts';
 import type { Caller } from './caller.ts';
-import type { Circuits } from './circuits.ts';
-import type { Conversion } from './conversion.ts';
-import type { ConversionReports } from './conversion-reports.ts';
 import { conversionOf, convertedAttempt, withoutCredential } from './converted-attempt.ts';
 import { answerEstimate } from './count-tokens.ts';
 import { type Failure, judgeStatus } from './failure.ts';
-import type { Inspection } from './inspect.ts';
-import type { Limits } from './limits.ts';
+import type { ModelRequest } from './model-request.ts';
 import { modelRefused } from './models.ts';
-
-/** What trying nodes needs of the gateway. */
-export interface NodesContext {
-  readonly router: Router;
-  readonly circuits: Circuits;
-  readonly pools: Pools;
-  readonly limits: Limits;
-  /** Bounds all bodies held at one time. */
-  readonly budget: BufferBudget;
-  readonly log: Log;
-  /** Told of attempts. */
-  readonly reports: AttemptReports;
-  /** Told of conversions. */
-  readonly conversions: ConversionReports;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** A monotonic clock in milliseconds. */
-  readonly clock: () => number;
-}
-
-/** A request that was read and checked. */
-export interface ModelRequest {
-  readonly format: CallerFormat;
-  readonly key: KeyEntry;
-  readonly inspection: Inspection;
-  /** For the node, flat. */
-  readonly headers: readonly string[];
-  readonly body: RequestBody;
-  /** Made when the first node is met that does not speak the caller's format. */
-  conversion: Conversion | undefined;
-}
+import type { NodesContext } from './nodes-context.ts';
 
 /** Who was tried: the last node, its name for the model, how many attempts there were, and how the failed ones failed. */
 export interface Tries {

@@ -1,12 +1,13 @@
 import { needsNative } from '../convert/needs-native.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
 import type { Candidate, KeyEntry } from '../store/store.ts';
+import type { CallerFormat } from './caller-format.ts';
 import { isDemoted } from './demoted.ts';
 import { type Exclusion, exclusionsOf, type RouteView, unknownTo } from './exclusions.ts';
 import { type ExplainedConversion, explainConversion, isConverted } from './explained-conversion.ts';
 import { type RouteRefusal, usableCandidates } from './filter.ts';
 import { ranksOf } from './ranks.ts';
-import type { CallerFormat, CircuitState } from './route.ts';
+import type { CircuitState } from './route.ts';
 import { isNative, tiersOf } from './tiers.ts';
 
 /** The circuits of one gateway, as far as they are known. */

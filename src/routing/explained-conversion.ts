@@ -1,9 +1,9 @@
 import { ConversionError } from '../convert/conversion-error.ts';
 import { type ConvertedFormat, convertedFormats } from '../convert/converted-formats.ts';
 import type { Candidate, KeyEntry } from '../store/store.ts';
+import type { CallerFormat } from './caller-format.ts';
 import { dialectOf } from './candidate-dialect.ts';
 import type { Exclusion } from './exclusions.ts';
-import type { CallerFormat } from './route.ts';
 
 /** What the conversion to chat-completions does to the request that was asked about. */
 export interface ExplainedConversion {

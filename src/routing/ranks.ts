@@ -1,5 +1,5 @@
 import type { Candidate } from '../store/store.ts';
-import type { CallerFormat } from './route.ts';
+import type { CallerFormat } from './caller-format.ts';
 import { isNative, tiersOf } from './tiers.ts';
 
 /** Where a candidate stands in the order of picks. */

@@ -1,4 +1,5 @@
 import type { Candidate, KeyEntry, ServedModel, View } from '../store/store.ts';
+import type { CallerFormat } from './caller-format.ts';
 import { isDemoted } from './demoted.ts';
 import { type RouteRefusal, usableCandidates } from './filter.ts';
 import { isNative, type Shares, type Tier, tiersOf } from './tiers.ts';
@@ -12,9 +13,6 @@ export interface CircuitStates {
   /** Takes the probe of every half-open circuit on the way to this model. */
   claim(nodeId: string, model: string): void;
 }
-
-/** What a caller sends, by the path it calls. */
-export type CallerFormat = 'chat' | 'completions' | 'embeddings' | 'responses' | 'messages' | 'count_tokens';
 
 /** The node to try next. */
 export interface Pick {

@@ -1,7 +1,7 @@
 import type { NativeFormat } from '../resources/formats.ts';
 import type { Candidate } from '../store/store.ts';
+import type { CallerFormat } from './caller-format.ts';
 import { dialectOf } from './candidate-dialect.ts';
-import type { CallerFormat } from './route.ts';
 
 /** Candidates with the running sum of their weights. */
 export interface Shares {

@@ -1,6 +1,6 @@
 import type { Log } from '../observe/log.ts';
 import type { Problem } from '../resources/problem.ts';
-import type { Declaration } from './manifests.ts';
+import type { Declaration } from './piece.ts';
 
 /** Says that a declaration is not put into force, because the object may not change in that way. */
 export function reportRefusal(log: Log, declaration: Declaration, problems: readonly Problem[]): void {

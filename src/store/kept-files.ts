@@ -1,6 +1,7 @@
 import type { Log } from '../observe/log.ts';
 import { reportKeptFile } from './declaration-reports.ts';
-import type { Breathe, Manifests } from './manifests.ts';
+import type { Manifests } from './manifests.ts';
+import type { Breathe } from './piece.ts';
 import { recordedObject } from './recorded-object.ts';
 import type { Records } from './records.ts';
 import type { Kind, ResourceOf } from './store.ts';

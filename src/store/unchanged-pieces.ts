@@ -1,4 +1,4 @@
-import type { Breathe, Piece } from './manifests.ts';
+import type { Breathe, Piece } from './piece.ts';
 
 /** How far ahead the next piece is looked for in step before all that are left are put into a map. */
 const near = 16;

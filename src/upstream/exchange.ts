@@ -1,9 +1,10 @@
 import type { UpstreamConnection } from './connection.ts';
 import { UpstreamError, type UpstreamErrorCode } from './error.ts';
+import type { UpstreamHandler } from './handler.ts';
 import type { UpstreamHeaders } from './headers.ts';
 import type { Pool } from './pool.ts';
 import { requestHead } from './prepare.ts';
-import type { UpstreamHandler, UpstreamRequest } from './send.ts';
+import type { UpstreamRequest } from './request.ts';
 import type { Slot, SlotUser } from './slot.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { UpstreamConnection } from './connection.ts';
 import { type UpstreamPath, upstreamURL } from './paths.ts';
-import type { UpstreamRequest } from './send.ts';
+import type { UpstreamRequest } from './request.ts';
 
 /** What a connection means for every request sent over it. */
 interface Prepared {

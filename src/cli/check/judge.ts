@@ -1,15 +1,9 @@
+import type { Circumstances } from './circumstances.ts';
 import { documentFindings } from './document-rules.ts';
 import type { Finding } from './finding.ts';
 import type { CheckedFolder } from './folder.ts';
 import { keyFindings } from './key-rules.ts';
 import { nodeFindings } from './node-rules.ts';
-
-/** What the rules are judged by besides the files. */
-export interface Circumstances {
-  /** Whose nodes every namespace may use, where they admit it. */
-  readonly homeNamespace: string;
-  readonly now: Date;
-}
 
 /** Everything that is wrong with what a folder declares. Pure. */
 export function judge(folder: CheckedFolder, circumstances: Circumstances): Finding[] {

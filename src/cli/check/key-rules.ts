@@ -5,9 +5,9 @@ import { timeOf } from '../../resources/time.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { servedNames } from '../../store/node-models.ts';
 import { mayUse } from '../../store/tenancy.ts';
+import type { Circumstances } from './circumstances.ts';
 import type { Finding } from './finding.ts';
 import type { CheckedFolder, Placed } from './folder.ts';
-import type { Circumstances } from './judge.ts';
 import { objectFinding } from './object-finding.ts';
 
 /** Rules about keys. */

@@ -1,13 +1,9 @@
 import type { Command, Option } from 'commander';
 import type { CommandContext } from '../context.ts';
 import type { PlaceFlags } from '../place.ts';
+import type { Candidate } from './candidate.ts';
 import { type NameSource, sourceAt } from './completes.ts';
 import { namesOf } from './names.ts';
-
-export interface Candidate {
-  readonly value: string;
-  readonly help: string;
-}
 
 export interface Candidates {
   readonly found: readonly Candidate[];

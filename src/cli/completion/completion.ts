@@ -1,6 +1,6 @@
 import { Argument } from 'commander';
+import type { AddCommand } from '../add-command.ts';
 import { explained } from '../help.ts';
-import type { AddCommand } from '../program.ts';
 import { shellScripts } from './shell-scripts.ts';
 
 /** `completion` */

@@ -1,7 +1,7 @@
 import { servedNames } from '../../store/node-models.ts';
 import type { Declarations } from '../edit/declarations.ts';
 import { nodeRef } from '../node/name.ts';
-import type { Candidate } from './candidates.ts';
+import type { Candidate } from './candidate.ts';
 import type { NameSource } from './completes.ts';
 
 /** The names that there are of one sort. `values` are the arguments before. Throws DeclarationError. */

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { InvalidArgumentError } from 'commander';
 import { checkKeyText, generateKeyText, hashKeyText, keyHint, keyKind } from '../../resources/key-text.ts';
+import type { AddCommand } from '../add-command.ts';
 import { CommandError } from '../command-error.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
 import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
-import type { AddCommand } from '../program.ts';
 import { readAll } from '../read-secret.ts';
 import { expiryOf } from './expiry.ts';
 import { type KeyWords, keyRef } from './kind.ts';

@@ -1,5 +1,5 @@
+import type { AddCommand } from '../add-command.ts';
 import { explained } from '../help.ts';
-import type { AddCommand } from '../program.ts';
 import { addKeyCreate } from './create.ts';
 import { apiKeyWords, type KeyWords, masterKeyWords } from './kind.ts';
 import { addKeyRevoke } from './revoke.ts';

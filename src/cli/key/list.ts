@@ -1,7 +1,7 @@
+import type { AddCommand } from '../add-command.ts';
 import { explained } from '../help.ts';
 import { type OutputFlags, printList, resourceName, withOutput } from '../output.ts';
 import { listedNamespace, type PlaceFlags, withPlace } from '../place.ts';
-import type { AddCommand } from '../program.ts';
 import { keyColumns } from './columns.ts';
 import { apiKeyWords, type KeyWords, masterKeyWords } from './kind.ts';
 

@@ -1,10 +1,10 @@
+import type { AddCommand } from '../add-command.ts';
 import { completes } from '../completion/completes.ts';
 import { confirm } from '../confirm.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
 import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
-import type { AddCommand } from '../program.ts';
 import { type KeyWords, keyRef } from './kind.ts';
 import { notDeclared } from './not-declared.ts';
 import { switchOne } from './switch.ts';

@@ -1,3 +1,4 @@
+import type { AddCommand } from '../add-command.ts';
 import { CommandError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
@@ -9,7 +10,6 @@ import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
 import { resourceName } from '../output.ts';
 import { duration, type PlaceFlags, showsStatus, withPlace } from '../place.ts';
-import type { AddCommand } from '../program.ts';
 import { type WriteFlags, withWriting } from '../writing.ts';
 import { readyCondition } from './columns.ts';
 import { overlapSeconds } from './expiry.ts';

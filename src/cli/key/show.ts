@@ -1,8 +1,8 @@
+import type { AddCommand } from '../add-command.ts';
 import { completes } from '../completion/completes.ts';
 import { explained } from '../help.ts';
 import { hasColour, type OutputFlags, printData, resourceName, withOutput } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
-import type { AddCommand } from '../program.ts';
 import { type KeyWords, keyRef } from './kind.ts';
 import { notDeclared } from './not-declared.ts';
 import { keyText } from './text.ts';

@@ -1,3 +1,4 @@
+import type { AddCommand } from '../add-command.ts';
 import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import type { Declarations } from '../edit/declarations.ts';
@@ -5,7 +6,6 @@ import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
 import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
-import type { AddCommand } from '../program.ts';
 import { type WriteFlags, withWriting, writeOptions } from '../writing.ts';
 import { type KeyWords, keyRef } from './kind.ts';
 import { notDeclared } from './not-declared.ts';

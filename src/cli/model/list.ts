@@ -1,7 +1,7 @@
+import type { AddCommand } from '../add-command.ts';
 import { explained } from '../help.ts';
 import { type Column, type OutputFlags, printList, withOutput } from '../output.ts';
 import { listedNamespace, type PlaceFlags, withPlace } from '../place.ts';
-import type { AddCommand } from '../program.ts';
 import type { Tint } from '../table.ts';
 import { type KnownModel, knownModels, type Server } from './servers.ts';
 

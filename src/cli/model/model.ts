@@ -1,4 +1,4 @@
-import type { AddCommand } from '../program.ts';
+import type { AddCommand } from '../add-command.ts';
 import { addModelShow } from './show.ts';
 import { addModelSwitches } from './switch.ts';
 

@@ -1,11 +1,11 @@
 import { nearest } from '../../resources/nearest.ts';
+import type { AddCommand } from '../add-command.ts';
 import { CommandError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
 import { type Column, listText, type OutputFlags, printData, withOutput } from '../output.ts';
 import { listedNamespace, type PlaceFlags, withPlace } from '../place.ts';
-import type { AddCommand } from '../program.ts';
 import { oneLine } from '../table.ts';
 import { modelObject } from './list.ts';
 import { type KnownModel, knownModels, type Server } from './servers.ts';

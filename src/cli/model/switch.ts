@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { AddCommand } from '../add-command.ts';
 import { CommandError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
@@ -7,7 +8,6 @@ import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
 import { nodeRef } from '../node/name.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
-import type { AddCommand } from '../program.ts';
 import { oneLine } from '../table.ts';
 import { type WriteFlags, withWriting, writeOptions } from '../writing.ts';
 import { pickModels } from './pick-models.ts';

@@ -1,3 +1,4 @@
+import type { AddCommand } from '../add-command.ts';
 import { CommandError } from '../command-error.ts';
 import type { CommandContext } from '../context.ts';
 import { applyEdits } from '../edit/apply-edits.ts';
@@ -8,7 +9,6 @@ import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
 import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
-import type { AddCommand } from '../program.ts';
 import { readAll } from '../read-secret.ts';
 import { type WriteFlags, withWriting } from '../writing.ts';
 import { type KeyFlags, keyWish, readKey, secretKeyEdits, withKeyFlags } from './key-flags.ts';

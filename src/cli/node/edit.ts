@@ -1,3 +1,4 @@
+import type { AddCommand } from '../add-command.ts';
 import { CommandError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
@@ -11,7 +12,6 @@ import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
 import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
-import type { AddCommand } from '../program.ts';
 import { readAll } from '../read-secret.ts';
 import { textDiff } from '../text-diff.ts';
 import { type WriteFlags, withWriting } from '../writing.ts';

@@ -1,3 +1,4 @@
+import type { AddCommand } from '../add-command.ts';
 import type { CommandContext } from '../context.ts';
 import type { Declarations, Declared } from '../edit/declarations.ts';
 import { explained } from '../help.ts';
@@ -11,7 +12,6 @@ import {
   withOutput,
 } from '../output.ts';
 import { listedNamespace, type PlaceFlags, withPlace } from '../place.ts';
-import type { AddCommand } from '../program.ts';
 import { nodeColumns } from './columns.ts';
 
 interface Flags extends PlaceFlags, OutputFlags {

@@ -1,4 +1,4 @@
-import type { AddCommand } from '../program.ts';
+import type { AddCommand } from '../add-command.ts';
 import { addNodeAdd } from './add.ts';
 import { addNodeDelete } from './delete.ts';
 import { addNodeEdit } from './edit.ts';

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
+import type { AddCommand } from '../add-command.ts';
 import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
 import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
-import type { AddCommand } from '../program.ts';
 import { type WriteFlags, withWriting, writeOptions } from '../writing.ts';
 import { nodeRef } from './name.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { eventFailure } from '../../../src/gateway/event-failure.ts';
 import { eventMeaning } from '../../../src/gateway/event-meaning.ts';
-import type { CallerFormat } from '../../../src/routing/route.ts';
+import type { CallerFormat } from '../../../src/routing/caller-format.ts';
 
 const choice = (delta: object, finish: string | null = null) =>
   JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] });

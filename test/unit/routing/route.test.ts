@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { createCircuits } from '../../../src/gateway/circuits.ts';
 import { apiKeySchema } from '../../../src/resources/api-key.ts';
 import { upstreamNodeSchema } from '../../../src/resources/upstream-node.ts';
-import { type CallerFormat, createRouter, type NativeWish } from '../../../src/routing/route.ts';
+import type { CallerFormat } from '../../../src/routing/caller-format.ts';
+import { createRouter, type NativeWish } from '../../../src/routing/route.ts';
 import type { KeyEntry, NodeEntry, ServedModel, View } from '../../../src/store/store.ts';
 
 const apiVersion = 'modelgateway.dev/v1alpha1';

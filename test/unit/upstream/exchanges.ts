@@ -3,7 +3,8 @@ import type { UpstreamConnection } from '../../../src/upstream/connection.ts';
 import type { UpstreamError } from '../../../src/upstream/error.ts';
 import type { UpstreamHeaders } from '../../../src/upstream/headers.ts';
 import type { Pool } from '../../../src/upstream/pool.ts';
-import { send, type UpstreamRequest } from '../../../src/upstream/send.ts';
+import type { UpstreamRequest } from '../../../src/upstream/request.ts';
+import { send } from '../../../src/upstream/send.ts';
 
 /** What a handler has heard so far, and a promise for the end. */
 export interface Heard {

@@ -1,0 +1,4 @@
+export interface Candidate {
+  readonly value: string;
+  readonly help: string;
+}

@@ -1,0 +1,17 @@
+import type { CallerFormat } from '../routing/caller-format.ts';
+import type { KeyEntry } from '../store/store.ts';
+import type { RequestBody } from './body.ts';
+import type { Conversion } from './conversion.ts';
+import type { Inspection } from './inspect.ts';
+
+/** A request that was read and checked. */
+export interface ModelRequest {
+  readonly format: CallerFormat;
+  readonly key: KeyEntry;
+  readonly inspection: Inspection;
+  /** For the node, flat. */
+  readonly headers: readonly string[];
+  readonly body: RequestBody;
+  /** Made when the first node is met that does not speak the caller's format. */
+  conversion: Conversion | undefined;
+}
