@@ -31,6 +31,11 @@ export function table(rows: readonly (readonly Cell[])[], colour: boolean, width
     .join('');
 }
 
+/** Cells without a colour. */
+export function plainCells(...texts: string[]): Cell[] {
+  return texts.map((text) => ({ text, tint: undefined }));
+}
+
 /** Coloured text for a terminal; the text itself elsewhere. */
 export function tinted(text: string, tint: Tint | undefined, colour: boolean): string {
   return colour && tint !== undefined && text !== '' ? `\u001b[${codes[tint]}m${text}\u001b[0m` : text;

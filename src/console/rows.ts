@@ -1,5 +1,5 @@
 import type { Declared } from '../cli/edit/declarations.ts';
-import type { Condition } from '../resources/conditions.ts';
+import { conditionOf } from '../resources/condition-of.ts';
 import type { ResourceOf } from '../store/store.ts';
 import type { KeyRow, NodeRow, PageKind, Row } from './shapes.ts';
 
@@ -62,8 +62,4 @@ function keyRow(
     managedBy,
     generation: metadata.generation ?? 0,
   };
-}
-
-function conditionOf(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
-  return conditions?.find((condition) => condition.type === type);
 }

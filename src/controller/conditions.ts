@@ -1,3 +1,4 @@
+import { conditionOf } from '../resources/condition-of.ts';
 import type { Condition } from '../resources/conditions.ts';
 import type { Reason } from '../resources/reasons.ts';
 import { timeText } from '../resources/time.ts';
@@ -36,7 +37,7 @@ export function conditionList(
       ? observations
       : [...observations, { ...ready, type: progress, status: 'True' as const }];
   const list = wanted.map(({ type, status, reason, message }) => {
-    const old = before?.find((condition) => condition.type === type);
+    const old = conditionOf(before, type);
     return shared({
       type,
       status,
@@ -77,12 +78,4 @@ function sharedList(list: Condition[]): Condition[] {
   }
   listsSharing.set(first, list);
   return list;
-}
-
-/** The condition of one type. */
-export function conditionOf(
-  conditions: readonly Condition[] | undefined,
-  type: string,
-): Condition | undefined {
-  return conditions?.find((condition) => condition.type === type);
 }

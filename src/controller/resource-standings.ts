@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import { type NodeStanding, type ReadyCount, registerResourceMetrics } from '../observe/resource-metrics.ts';
+import { conditionOf } from '../resources/condition-of.ts';
 import { reasons } from '../resources/reasons.ts';
 import { timeOf } from '../resources/time.ts';
 import type { Kind, ResourceOf, Store } from '../store/store.ts';
@@ -48,7 +49,7 @@ class ReadyCounts {
 
   #add(kind: Kind, { status }: ResourceOf[Kind], change: 1 | -1): void {
     const { status: ready = 'Unknown', reason: said = 'Pending' } =
-      status?.conditions?.find(({ type }) => type === 'Ready') ?? {};
+      conditionOf(status?.conditions, 'Ready') ?? {};
     const reason = Object.hasOwn(reasons, said) ? said : 'other';
     let ofKind = this.#counts.get(kind);
     if (ofKind === undefined) {

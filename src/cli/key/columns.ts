@@ -1,3 +1,4 @@
+import { conditionOf } from '../../resources/condition-of.ts';
 import { timeOf } from '../../resources/time.ts';
 import { ago } from '../ago.ts';
 import type { Column } from '../output.ts';
@@ -43,7 +44,7 @@ export function keyColumns(options: {
 
 /** The condition `Ready`; undefined while no controller has looked at the key. */
 export function readyCondition({ status }: AnyKey) {
-  return status?.conditions?.find(({ type }) => type === 'Ready');
+  return conditionOf(status?.conditions, 'Ready');
 }
 
 /** How long until a time, as ages are shown: `in 12d`, `3h ago`, `never` for none. */

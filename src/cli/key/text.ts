@@ -1,5 +1,6 @@
 import { ago } from '../ago.ts';
-import { type Tint, table } from '../table.ts';
+import { conditionsText } from '../conditions-text.ts';
+import { plainCells, type Tint, table } from '../table.ts';
 import { isExpired, readyCondition, untilText } from './columns.ts';
 import type { AnyKey, DeclaredKey } from './kind.ts';
 
@@ -12,12 +13,12 @@ interface Shown {
 /** Everything about a key, for people. */
 export function keyText(key: DeclaredKey, shown: Shown): string {
   const rows = rowsOf(key, shown).flatMap(([name, text, tint]) =>
-    text === undefined || text === '' ? [] : [[...plain(`${name}:`), { text, tint }]],
+    text === undefined || text === '' ? [] : [[...plainCells(`${name}:`), { text, tint }]],
   );
   const sections = [
     table(rows, shown.colour),
     hashesText(key.resource, shown),
-    conditionsText(key.resource, shown),
+    conditionsText(key.resource.status?.conditions, shown),
   ];
   return sections.filter((section) => section !== '').join('\n');
 }
@@ -83,7 +84,7 @@ function hashesText({ status }: AnyKey, { now, colour }: Shown): string {
   const hashes = status?.hashes ?? [];
   if (hashes.length === 0) return '';
   const rows = hashes.map(({ hint = '-', revision, createdTime, expirationTime, hash }) =>
-    plain(
+    plainCells(
       `  ${hint}`,
       revision === undefined ? '-' : String(revision),
       createdTime === undefined ? '-' : `${ago(createdTime, now)} ago`,
@@ -91,18 +92,5 @@ function hashesText({ status }: AnyKey, { now, colour }: Shown): string {
       hash,
     ),
   );
-  return `Keys in force:\n${table([plain('  HINT', 'REVISION', 'ISSUED', 'ENDS', 'HASH'), ...rows], colour)}`;
-}
-
-function conditionsText({ status }: AnyKey, { now, colour }: Shown): string {
-  const conditions = status?.conditions ?? [];
-  if (conditions.length === 0) return '';
-  const rows = conditions.map(({ type, status: state, reason, lastTransitionTime, message }) =>
-    plain(`  ${type}`, state, reason, ago(lastTransitionTime, now), message),
-  );
-  return `Conditions:\n${table([plain('  TYPE', 'STATUS', 'REASON', 'SINCE', 'MESSAGE'), ...rows], colour)}`;
-}
-
-function plain(...texts: string[]): { text: string; tint: undefined }[] {
-  return texts.map((text) => ({ text, tint: undefined }));
+  return `Keys in force:\n${table([plainCells('  HINT', 'REVISION', 'ISSUED', 'ENDS', 'HASH'), ...rows], colour)}`;
 }

@@ -1,3 +1,4 @@
+import { conditionOf } from '../../resources/condition-of.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { isDemoted } from '../../routing/demoted.ts';
 import { servedNames } from '../../store/node-models.ts';
@@ -59,7 +60,7 @@ function stateOf(node: UpstreamNode, enabled: boolean, nowMs: number): ServerSta
   if (metadata.deletionTimestamp !== undefined) return 'being deleted';
   if (!spec.enabled) return 'node disabled';
   if (!enabled) return 'model disabled';
-  const credentials = status?.conditions?.find(({ type }) => type === 'CredentialsResolved');
+  const credentials = conditionOf(status?.conditions, 'CredentialsResolved');
   if (credentials?.status === 'False') return 'no usable key';
   const times = [status?.lastHealthCheckTime, status?.lastSyncTime].map(
     (time) => Date.parse(time ?? '') || 0,

@@ -1,3 +1,4 @@
+import { conditionOf } from '../../resources/condition-of.ts';
 import { ago } from '../ago.ts';
 import type { Declared } from '../edit/declarations.ts';
 import type { Column } from '../output.ts';
@@ -58,5 +59,5 @@ function modelCounts(status: Declared<'UpstreamNode'>['resource']['status']): st
 /** What the controller says of the node's readiness. */
 function messageOf({ resource }: Declared<'UpstreamNode'>): string {
   const { conditions, lastSyncError } = resource.status ?? {};
-  return conditions?.find(({ type }) => type === 'Ready')?.message ?? lastSyncError ?? '';
+  return conditionOf(conditions, 'Ready')?.message ?? lastSyncError ?? '';
 }

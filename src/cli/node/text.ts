@@ -1,8 +1,10 @@
+import { conditionOf } from '../../resources/condition-of.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { servedNames } from '../../store/node-models.ts';
 import { ago } from '../ago.ts';
+import { conditionsText } from '../conditions-text.ts';
 import type { Declared } from '../edit/declarations.ts';
-import { oneLine, type Tint, table, tinted } from '../table.ts';
+import { oneLine, plainCells, type Tint, table, tinted } from '../table.ts';
 import { tintOfPhase } from './columns.ts';
 
 interface Shown {
@@ -16,7 +18,7 @@ type Row = readonly [name: string, value: string, tint?: Tint | undefined];
 export function nodeText(node: Declared<'UpstreamNode'>, shown: Shown): string {
   const sections = [
     rowsText([...identity(node, shown), ...connection(node.resource), ...found(node.resource, shown)], shown),
-    conditionsText(node.resource, shown),
+    conditionsText(node.resource.status?.conditions, shown),
     modelsText(node.resource, shown),
   ];
   return sections.filter((section) => section !== '').join('\n');
@@ -25,7 +27,7 @@ export function nodeText(node: Declared<'UpstreamNode'>, shown: Shown): string {
 function identity({ resource, source, managedBy }: Declared<'UpstreamNode'>, { now }: Shown): Row[] {
   const { metadata, spec, status } = resource;
   const phase = status?.phase ?? 'unknown';
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  const ready = conditionOf(status?.conditions, 'Ready');
   return present([
     ['Name', metadata.name],
     ['Namespace', metadata.namespace],
@@ -105,15 +107,6 @@ function found({ metadata, status }: UpstreamNode, { now }: Shown): Row[] {
   ]);
 }
 
-function conditionsText({ status }: UpstreamNode, { now, colour }: Shown): string {
-  const conditions = status?.conditions ?? [];
-  if (conditions.length === 0) return '';
-  const rows = conditions.map(({ type, status: state, reason, lastTransitionTime, message }) =>
-    cells(`  ${type}`, state, reason, ago(lastTransitionTime, now), message),
-  );
-  return `Conditions:\n${table([cells('  TYPE', 'STATUS', 'REASON', 'SINCE', 'MESSAGE'), ...rows], colour)}`;
-}
-
 function modelsText(node: UpstreamNode, { colour }: Shown): string {
   const { spec, status } = node;
   const names = servedNames(node);
@@ -127,9 +120,9 @@ function modelsText(node: UpstreamNode, { colour }: Shown): string {
     const aliases = wishes.get(name)?.aliases ?? [];
     const gone = missed.get(name) ?? 0;
     return [
-      ...cells(`  ${name}`),
+      ...plainCells(`  ${name}`),
       { text: enabled ? 'enabled' : 'disabled', tint: enabled ? undefined : ('faint' as const) },
-      ...cells(
+      ...plainCells(
         manual.has(name) ? 'manual' : 'discovered',
         aliases.filter((alias) => names.get(alias)?.model === name).join(', ') || '-',
         gone === 0 ? '' : `not listed in the last ${gone === 1 ? 'sync' : `${gone} syncs`}`,
@@ -148,7 +141,7 @@ function modelsText(node: UpstreamNode, { colour }: Shown): string {
   const enabled = real.filter(([, served]) => served.enabled).length;
   const title = `Models: ${real.length}${enabled === real.length ? '' : `, ${enabled} enabled`}\n`;
   if (rows.length === 0) return [title, ...notes].join('');
-  const head = cells('  NAME', 'STATE', 'SOURCE', 'ALIASES', '');
+  const head = plainCells('  NAME', 'STATE', 'SOURCE', 'ALIASES', '');
   return [title, table([head, ...rows], colour), ...notes].join('');
 }
 
@@ -169,10 +162,6 @@ function callersText({ from, names }: UpstreamNode['spec']['callerNamespaces']):
 
 function timeText(time: string | undefined, now: Date): string {
   return time === undefined ? 'never' : `${time} (${ago(time, now)} ago)`;
-}
-
-function cells(...texts: string[]): { text: string; tint: undefined }[] {
-  return texts.map((text) => ({ text, tint: undefined }));
 }
 
 function present(rows: readonly (readonly [string, string | undefined, tint?: Tint | undefined])[]): Row[] {

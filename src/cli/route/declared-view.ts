@@ -1,3 +1,4 @@
+import { conditionOf } from '../../resources/condition-of.ts';
 import type { Reason } from '../../resources/reasons.ts';
 import { timeOf } from '../../resources/time.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
@@ -42,7 +43,7 @@ function entryOf(resource: UpstreamNode, hasStatus: boolean): NodeEntry {
 }
 
 function credentialsOf(node: UpstreamNode): Credentials {
-  const condition = node.status?.conditions?.find(({ type }) => type === 'CredentialsResolved');
+  const condition = conditionOf(node.status?.conditions, 'CredentialsResolved');
   if (condition?.status === 'False') {
     return { state: 'Refused', reason: condition.reason as Reason, message: condition.message };
   }

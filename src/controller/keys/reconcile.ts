@@ -1,9 +1,9 @@
+import { conditionOf } from '../../resources/condition-of.ts';
 import { generateKeyText, hashKeyText, keyHint } from '../../resources/key-text.ts';
 import type { Reason } from '../../resources/reasons.ts';
 import type { Secret } from '../../resources/secret.ts';
 import { StoreError } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
-import { conditionOf } from '../conditions.ts';
 import type { ControllerStore } from '../controller-store.ts';
 import { Echo } from '../echo.ts';
 import type { Reconcile, ReconcileContext } from '../reconciler.ts';

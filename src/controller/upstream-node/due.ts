@@ -1,4 +1,4 @@
-import { conditionOf } from '../conditions.ts';
+import { conditionOf } from '../../resources/condition-of.ts';
 import type { Urgency } from '../queue.ts';
 import type { Gathered } from './gather.ts';
 import type { ContactKind } from './memory.ts';

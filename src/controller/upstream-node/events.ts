@@ -1,6 +1,6 @@
+import { conditionOf } from '../../resources/condition-of.ts';
 import type { UpstreamNode, UpstreamNodeStatus } from '../../resources/upstream-node.ts';
 import type { ResourceEvent } from '../../store/store.ts';
-import { conditionOf } from '../conditions.ts';
 import type { MergedModels } from './models.ts';
 
 /** An Event of a node but for the node itself. */

@@ -1,7 +1,8 @@
+import { conditionOf } from '../../resources/condition-of.ts';
 import type { Reason } from '../../resources/reasons.ts';
 import type { UpstreamNode, UpstreamNodeStatus } from '../../resources/upstream-node.ts';
 import type { Credentials } from '../../store/store.ts';
-import { conditionOf, type Observation, type Progress } from '../conditions.ts';
+import type { Observation, Progress } from '../conditions.ts';
 import type { Fault, Health } from './verdict.ts';
 
 export type Phase = NonNullable<UpstreamNodeStatus['phase']>;

@@ -1,5 +1,5 @@
+import { conditionOf } from '../../resources/condition-of.ts';
 import { timeOf } from '../../resources/time.ts';
-import { conditionOf } from '../conditions.ts';
 import { fractionOf, jittered } from '../spread.ts';
 import type { Gathered } from './gather.ts';
 

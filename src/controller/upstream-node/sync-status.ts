@@ -1,6 +1,7 @@
+import { conditionOf } from '../../resources/condition-of.ts';
 import { timeText } from '../../resources/time.ts';
 import type { UpstreamNodeStatus } from '../../resources/upstream-node.ts';
-import { conditionOf, type Observation } from '../conditions.ts';
+import type { Observation } from '../conditions.ts';
 import type { Finding } from './finding.ts';
 import type { Gathered } from './gather.ts';
 import { hasManualList } from './models.ts';
