@@ -6,7 +6,7 @@ import { parseAllDocuments } from 'yaml';
 import { sharedCluster } from '../support/cluster.ts';
 
 const folder = fileURLToPath(new URL('../../examples', import.meta.url));
-const files = (await readdir(folder)).sort();
+const files = (await readdir(folder)).filter((name) => name.endsWith('.yaml')).sort();
 const cluster = sharedCluster();
 
 beforeAll(() => cluster.applyCrds());

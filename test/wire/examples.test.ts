@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { type Standalone, startStandalone } from '../support/standalone.ts';
 
 const folder = fileURLToPath(new URL('../../examples', import.meta.url));
-const files = (await readdir(folder)).sort();
+const files = (await readdir(folder)).filter((name) => name.endsWith('.yaml')).sort();
 
 // Names do not resolve: the examples name real providers.
 async function load(names: readonly string[]): Promise<Standalone> {

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { lines, runCli, runShell } from '../../../support/cli.ts';
 import { runHere } from '../../../support/cli-here.ts';
@@ -74,6 +75,9 @@ test('the examples are as check wants them, but for the Secrets that show where 
     const others = findings.filter(({ rule, level }) => level !== 'note' && rule !== 'secret-in-clear');
     expect([file, others]).toEqual([file, []]);
   }
+  // And together, those for Git included.
+  const all = await runHere(['check', fileURLToPath(examples)]);
+  expect(all.code, all.stdout).toBe(0);
 });
 
 test('links of a mounted ConfigMap are read once', async () => {
