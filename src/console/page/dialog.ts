@@ -10,12 +10,23 @@ export function Dialog(props: {
   const element = useRef<HTMLDialogElement | null>(null);
   useEffect(() => {
     const before = document.activeElement;
-    element.current?.showModal();
+    const dialog = element.current;
+    dialog?.showModal();
     return () => {
+      // What is outside of an open dialog takes no focus.
+      dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
-  return html`<dialog ref=${element} onClose=${onClose} aria-labelledby="dialog-title">
+  // The browser says that it has closed a frame later: a dialog that is opened again by then would be closed instead.
+  const cancel = (event: Event): void => {
+    event.preventDefault();
+    onClose();
+  };
+  const closed = (event: { currentTarget: HTMLDialogElement }): void => {
+    if (event.currentTarget.isConnected) onClose();
+  };
+  return html`<dialog ref=${element} onCancel=${cancel} onClose=${closed} aria-labelledby="dialog-title">
     <article>
       <header>
         <button aria-label="Close" rel="prev" onClick=${onClose}></button>

@@ -55,13 +55,15 @@ export function NodeForm(props: {
   }, [problems]);
   if (schema === undefined) return html`<p aria-busy="true">Reading the fields…</p>`;
 
-  const disabled = denied !== undefined || busy;
+  // Not while it is busy: a control that is disabled loses the focus, and whoever works by keyboard begins anew.
+  const disabled = denied !== undefined;
   const wishes = (): Wishes => ({
     edits: specEdits(base, values, schema),
     ...(credential.text === '' ? {} : { apiKey: credential.text }),
     ...(credential.clear ? { clearApiKey: true } : {}),
   });
   const save = async (showYaml: boolean): Promise<void> => {
+    if (busy) return;
     setBusy(true);
     setProblems(new Map());
     const ref: Ref = node ?? { kind: 'UpstreamNode', namespace, name };

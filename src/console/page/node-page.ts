@@ -49,7 +49,9 @@ export function NodePage(props: { place: Place; namespace: string; name: string;
         <button class="outline" disabled=${denied !== undefined} title=${denied} onClick=${() => void setEnabled([ref], !row.enabled)}>
           ${row.enabled ? 'Disable' : 'Enable'}
         </button>
-        <button class="outline" disabled=${denied !== undefined || row.syncing} title=${denied} aria-busy=${row.syncing ? 'true' : undefined} onClick=${() => void synchronize([row])}>
+        <button class="outline" disabled=${denied !== undefined} title=${denied} aria-busy=${row.syncing ? 'true' : undefined} onClick=${() => {
+          if (!row.syncing) void synchronize([row]);
+        }}>
           ${row.syncing ? 'Synchronizing…' : 'Synchronize'}
         </button>
         <button class="outline danger" disabled=${noDelete !== undefined} title=${noDelete} onClick=${() => setDeletes(true)}>Delete</button>

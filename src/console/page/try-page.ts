@@ -114,7 +114,7 @@ export function TryPage({ place }: { place: Place }): View {
             }}></textarea>
         </label>
         <div class="actions">
-          <button type="submit" disabled=${busy || place.tryIt !== undefined} aria-busy=${busy ? 'true' : undefined}>Send</button>
+          <button type="submit" disabled=${place.tryIt !== undefined} aria-busy=${busy ? 'true' : undefined}>Send</button>
           ${busy && html`<button type="button" class="secondary" onClick=${() => running.current?.abort()}>Stop</button>`}
           <button type="button" class="outline" disabled=${busy || turns.length === 0} onClick=${() => setTurns([])}>Start over</button>
         </div>
