@@ -1,7 +1,7 @@
 import type { NativeFormat } from '../resources/formats.ts';
 import type { Secret } from '../resources/secret.ts';
-import { timeOf } from '../resources/time.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
+import { checkedAtMs } from './checked-at.ts';
 import { type KnownSecret, namedSecrets, resolveCredentials, type Unsealed } from './credentials.ts';
 import type { NodeEntry } from './store.ts';
 
@@ -154,13 +154,12 @@ export class NodeEntries {
 
   #entry(id: string, node: UpstreamNode, unsealed: Unsealed, previous: NodeEntry | undefined): NodeEntry {
     const secretOf = (name: string) => this.#secrets.get(`${node.metadata.namespace}/${name}`)?.secret;
-    const { lastHealthCheckTime, lastSyncTime } = node.status ?? {};
     return {
       id,
       resource: node,
       nativeFormats: formatSet(node.spec.nativeFormats),
       credentials: resolveCredentials(node, secretOf, unsealed, previous?.credentials),
-      checkedAtMs: Math.max(timeOf(lastHealthCheckTime) ?? 0, timeOf(lastSyncTime) ?? 0),
+      checkedAtMs: checkedAtMs(node),
     };
   }
 

@@ -1,7 +1,9 @@
-import { conditionOf } from '../../resources/condition-of.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { isDemoted } from '../../routing/demoted.ts';
+import { ranksOf } from '../../routing/ranks.ts';
 import { servedNames } from '../../store/node-models.ts';
+import type { Candidate, NodeEntry } from '../../store/store.ts';
+import { declaredEntry } from '../declared-entry.ts';
 
 /** How a node stands to a model. */
 export type ServerState =
@@ -37,61 +39,54 @@ export interface KnownModel {
  * gateways, are left aside: `route explain` tells of them. `nowMs` is in milliseconds since 1970.
  */
 export function knownModels(nodes: readonly UpstreamNode[], nowMs: number): KnownModel[] {
-  const byName = new Map<string, Placed[]>();
-  for (const node of nodes) {
-    for (const [name, { model, enabled }] of servedNames(node)) {
-      const state = stateOf(node, enabled, nowMs);
-      const takesTraffic = state === 'serves' || state === 'last resort';
-      const placed = byName.get(name);
-      const server = { node, model, state, takesTraffic };
-      if (placed === undefined) byName.set(name, [server]);
-      else placed.push(server);
+  const byName = new Map<string, Candidate[]>();
+  for (const resource of nodes) {
+    const node = declaredEntry(resource, true);
+    for (const [name, served] of servedNames(resource)) {
+      const candidate = { node, ...served };
+      const known = byName.get(name);
+      if (known === undefined) byName.set(name, [candidate]);
+      else known.push(candidate);
     }
   }
   return [...byName]
     .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([name, placed]) => ({ name, servers: inOrder(placed) }));
+    .map(([name, candidates]) => ({ name, servers: inOrder(candidates, nowMs) }));
 }
 
-type Placed = Omit<Server, 'turn' | 'share'>;
-
-function stateOf(node: UpstreamNode, enabled: boolean, nowMs: number): ServerState {
-  const { metadata, spec, status } = node;
+/** What keeps a node from a model, whoever asks; undefined where nothing does. */
+function hindranceOf({ node, enabled }: Candidate): ServerState | undefined {
+  const { metadata, spec } = node.resource;
   if (metadata.deletionTimestamp !== undefined) return 'being deleted';
   if (!spec.enabled) return 'node disabled';
   if (!enabled) return 'model disabled';
-  const credentials = conditionOf(status?.conditions, 'CredentialsResolved');
-  if (credentials?.status === 'False') return 'no usable key';
-  const times = [status?.lastHealthCheckTime, status?.lastSyncTime].map(
-    (time) => Date.parse(time ?? '') || 0,
-  );
-  return isDemoted({ resource: node, checkedAtMs: Math.max(...times) }, nowMs) ? 'last resort' : 'serves';
+  return node.credentials.state === 'Refused' ? 'no usable key' : undefined;
 }
 
 /** As requests are routed: healthy nodes by priority, then the last resorts likewise, then those that get none. */
-function inOrder(placed: readonly Placed[]): Server[] {
-  const turns = [...Map.groupBy(placed, turnKey)].sort(([one], [other]) => (one < other ? -1 : 1));
-  let turn = 0;
-  return turns.flatMap(([, members]) => {
-    const takes = members[0]?.takesTraffic === true;
-    if (takes) turn += 1;
-    const total = members.reduce((sum, { node }) => sum + node.spec.weight, 0);
-    return members
-      .map((server) => ({
-        ...server,
-        turn: takes ? turn : undefined,
-        share: takes ? server.node.spec.weight / total : undefined,
-      }))
-      .sort(byWeightThenName);
+function inOrder(candidates: readonly Candidate[], nowMs: number): Server[] {
+  const isLastResort = ({ node }: Candidate): boolean => isDemoted(node, nowMs);
+  const ranks = ranksOf(
+    candidates.filter((candidate) => hindranceOf(candidate) === undefined),
+    { format: 'chat', preferNative: false, isDemoted: isLastResort },
+  );
+  const taking = [...ranks].map(([candidate, { tier, share }]): Server => {
+    const state = isLastResort(candidate) ? 'last resort' : 'serves';
+    return { ...nodeAndModel(candidate), state, takesTraffic: true, turn: tier, share };
   });
+  const others = candidates.toSorted(byWeightThenId).flatMap((candidate): Server[] => {
+    const state = hindranceOf(candidate);
+    if (state === undefined) return [];
+    return [{ ...nodeAndModel(candidate), state, takesTraffic: false, turn: undefined, share: undefined }];
+  });
+  return [...taking, ...others];
 }
 
-function turnKey({ node, state, takesTraffic }: Placed): string {
-  if (!takesTraffic) return '2';
-  return `${state === 'serves' ? 0 : 1} ${String(100 - node.spec.priority).padStart(3, '0')}`;
+function nodeAndModel({ node, model }: Candidate): Pick<Server, 'node' | 'model'> {
+  return { node: node.resource, model };
 }
 
-function byWeightThenName({ node: one }: Placed, { node: other }: Placed): number {
-  const name = ({ metadata }: UpstreamNode): string => `${metadata.namespace}/${metadata.name}`;
-  return other.spec.weight - one.spec.weight || (name(one) < name(other) ? -1 : 1);
+function byWeightThenId({ node: one }: Candidate, { node: other }: Candidate): number {
+  const weight = ({ resource }: NodeEntry): number => resource.spec.weight;
+  return weight(other) - weight(one) || (one.id < other.id ? -1 : 1);
 }
