@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { generateSealingIdentity, sealingRecipient } from '../../src/resources/sealed-key.ts';
-import { type CliResult, lines, runCli, runShell } from '../support/cli.ts';
+import { lines, runCli, runShell } from '../support/cli.ts';
 import { nodeExamples } from '../support/cli-examples.ts';
 import { runHere } from '../support/cli-here.ts';
 import { expectSteps, nodeSteps, words } from '../support/cli-steps.ts';
 import { sharedCluster } from '../support/cluster.ts';
 import { resourcesOf } from '../support/resources.ts';
+import type { Ended } from '../support/run-to-end.ts';
 import { startStage } from '../support/stage.ts';
 
 const cluster = sharedCluster();
@@ -123,7 +124,7 @@ test('two people edit one node: what only one changed stays, what both changed i
   await cluster.kubectl(['create', '-n', namespace, '-f', '-'], node('openai', { priority: 40, weight: 40 }));
   vi.stubEnv('TMPDIR', scratch);
   /** Edits a field in an editor, while somebody else changes the node by kubectl. */
-  const editWhile = async (patch: object, from: string, to: string): Promise<CliResult> => {
+  const editWhile = async (patch: object, from: string, to: string): Promise<Ended> => {
     const script = join(scratch, 'editor.sh');
     const { kubectlBinary, kubeconfig: admin } = cluster.address;
     await writeFile(

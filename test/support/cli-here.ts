@@ -2,7 +2,8 @@ import { Readable } from 'node:stream';
 import { openPlace } from '../../src/cli/place.ts';
 import { exitCodeOfRun } from '../../src/cli/run.ts';
 import { systemClock } from '../../src/kube/clock.ts';
-import type { CliOptions, CliResult } from './cli.ts';
+import type { CliOptions } from './cli.ts';
+import type { Ended } from './run-to-end.ts';
 
 /**
  * Runs a command for people in this process, off a terminal: for what needs no process of its own, which takes half a
@@ -12,7 +13,7 @@ export async function runHere(
   args: readonly string[],
   { input = '', env = {} }: Pick<CliOptions, 'input' | 'env'> = {},
   signal = AbortSignal.timeout(60_000),
-): Promise<CliResult> {
+): Promise<Ended> {
   const sink = () => {
     const sunk = {
       text: '',

@@ -1,13 +1,13 @@
 import { expect } from 'vitest';
 import { examplesOf } from '../../src/cli/help.ts';
-import type { CliResult } from './cli.ts';
 import { commandsOf, wholeProgram } from './cli-examples.ts';
+import type { Ended } from './run-to-end.ts';
 
 const ours = /^(keys?|masterkeys?|route|check)\b/;
 
 /** Runs every example that the help of keys, routes and `check` shows. `manifests` is the folder that `check` is given. */
 export async function runKeyExamples(
-  run: (...args: string[]) => Promise<CliResult>,
+  run: (...args: string[]) => Promise<Ended>,
   manifests: string,
 ): Promise<void> {
   const all = commandsOf(await wholeProgram()).flatMap(([, command]) => examplesOf(command));

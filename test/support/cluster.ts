@@ -8,7 +8,8 @@ import { z } from 'zod';
 import { type ApiClient, apiClient } from './api-client.ts';
 import type { ControlPlaneAddress } from './control-plane.ts';
 import { waitUntilServed } from './crd-served.ts';
-import { type KubectlResult, runKubectl } from './kubectl.ts';
+import { runKubectl } from './kubectl.ts';
+import type { Ended } from './run-to-end.ts';
 
 /** What came of `kubectl apply`; `message` is what the user would see: the object's name, or the server's refusal. */
 interface ApplyOutcome {
@@ -30,7 +31,7 @@ export interface Cluster {
   newNamespace(prefix: string): Promise<string>;
   /** Installs the product's CRDs (`crds/*.yaml`) unless that was done, and waits until the server serves them. */
   applyCrds(): Promise<void>;
-  kubectl(kubectlArguments: readonly string[], input?: string): Promise<KubectlResult>;
+  kubectl(kubectlArguments: readonly string[], input?: string): Promise<Ended>;
   /** Server-side apply of a manifest by kubectl; unknown fields are refused. */
   apply(manifest: string, namespace?: string): Promise<ApplyOutcome>;
   /** The same cluster as that ServiceAccount sees it; `address.kubeconfig` is its kubeconfig. */

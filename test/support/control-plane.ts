@@ -8,7 +8,8 @@ import { makeCredentials, writeAdminKubeconfig } from './control-plane-credentia
 import { type ServerProcess, startServer, withFreePort } from './control-plane-process.ts';
 import { compactEtcd } from './etcd-compaction.ts';
 import { startGuard } from './guard.ts';
-import { type KubectlResult, runKubectl } from './kubectl.ts';
+import { runKubectl } from './kubectl.ts';
+import type { Ended } from './run-to-end.ts';
 
 /** Where a control plane is; plain data, so that it can be handed to test workers. */
 export interface ControlPlaneAddress {
@@ -44,7 +45,7 @@ export interface ControlPlane extends ControlPlaneAddress, AsyncDisposable {
    * run. @throws when the binaries lack it.
    */
   startControllerManager(controllers?: readonly string[]): Promise<void>;
-  kubectl(kubectlArguments: readonly string[], input?: string): Promise<KubectlResult>;
+  kubectl(kubectlArguments: readonly string[], input?: string): Promise<Ended>;
 }
 
 export interface ControlPlaneOptions {

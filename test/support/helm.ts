@@ -1,22 +1,15 @@
-import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { helmBinary } from './helm-binary.ts';
+import { type Ended, runToEnd } from './run-to-end.ts';
 
 const timeoutMs = 240_000;
-
-export interface HelmResult {
-  /** Exit code; -1 when it was killed by its timeout of four minutes. */
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 /** Helm with settings, caches and plugins of its own. */
 export interface Helm extends AsyncDisposable {
   /** Runs it; never throws for a command that fails. `input` is its standard input (`--values -`). */
-  run(helmArguments: readonly string[], input?: string): Promise<HelmResult>;
+  run(helmArguments: readonly string[], input?: string): Promise<Ended>;
   /** The same; answers stdout. @throws with stderr when it fails. */
   ok(helmArguments: readonly string[], input?: string): Promise<string>;
 }
@@ -35,23 +28,8 @@ export async function startHelm(kubeconfig?: string): Promise<Helm> {
     HELM_DATA_HOME: join(home, 'data'),
     KUBECONFIG: kubeconfig ?? join(home, 'no-cluster'),
   };
-  const run: Helm['run'] = (helmArguments, input = '') =>
-    new Promise((resolve, reject) => {
-      const child = spawn(binary, helmArguments, { env, timeout: timeoutMs, killSignal: 'SIGKILL' });
-      let stdout = '';
-      let stderr = '';
-      child.stdout.setEncoding('utf8').on('data', (text: string) => {
-        stdout += text;
-      });
-      child.stderr.setEncoding('utf8').on('data', (text: string) => {
-        stderr += text;
-      });
-      // It may end without reading its input.
-      child.stdin.on('error', () => undefined);
-      child.stdin.end(input);
-      child.on('error', reject);
-      child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
-    });
+  const run: Helm['run'] = (helmArguments, input) =>
+    runToEnd(binary, helmArguments, { env, input, timeoutMs });
   return {
     run,
     async ok(helmArguments, input) {

@@ -1,12 +1,5 @@
-import { spawn } from 'node:child_process';
 import { dirname } from 'node:path';
-
-export interface KubectlResult {
-  /** Exit code; -1 when it was killed by its timeout. */
-  code: number;
-  stdout: string;
-  stderr: string;
-}
+import { type Ended, runToEnd } from './run-to-end.ts';
 
 /** How kubectl reaches a cluster. */
 export interface KubectlTarget {
@@ -25,7 +18,7 @@ export function runKubectl(
   kubectlArguments: readonly string[],
   input = '',
   timeoutMs = 60_000,
-): Promise<KubectlResult> {
+): Promise<Ended> {
   const home = dirname(target.kubeconfig);
   const env = {
     PATH: process.env['PATH'],
@@ -33,24 +26,5 @@ export function runKubectl(
     KUBECONFIG: target.kubeconfig,
     KUBECACHEDIR: `${home}/cache`,
   };
-  return new Promise((resolve, reject) => {
-    const child = spawn(target.kubectlBinary, kubectlArguments, {
-      env,
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-    });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text;
-    });
-    // kubectl may end without reading its input.
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(input);
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
-  });
+  return runToEnd(target.kubectlBinary, kubectlArguments, { env, input, timeoutMs });
 }

@@ -5,11 +5,12 @@ import { stringify } from 'yaml';
 import { type ApiClient, apiClient } from './api-client.ts';
 import { type Caller, callerOf } from './caller.ts';
 import { chartFolder } from './chart.ts';
-import { type Helm, type HelmResult, startHelm } from './helm.ts';
+import { type Helm, startHelm } from './helm.ts';
 import { type ClusterWithPods, startClusterWithPods } from './kubelet/cluster-with-pods.ts';
 import type { RunningPod } from './kubelet/run-pod.ts';
 import { isolates } from './kubelet/sandbox.ts';
 import { type Resources, resourcesOf } from './resources.ts';
+import type { Ended } from './run-to-end.ts';
 
 export type Pod = RunningPod & { readonly name: string };
 
@@ -18,7 +19,7 @@ export interface ReleaseStage extends AsyncDisposable, ClusterWithPods {
   readonly helm: Helm;
   readonly resources: Resources;
   /** `helm install|upgrade NAME CHART --wait`; `chart` is a folder or a package, by default the product's chart. */
-  release(verb: 'install' | 'upgrade', of: ReleaseOptions): Promise<HelmResult>;
+  release(verb: 'install' | 'upgrade', of: ReleaseOptions): Promise<Ended>;
   /** The pods of one role of a release, oldest first. */
   pods(role: 'gateway' | 'controller', of?: { name?: string; namespace?: string }): Pod[];
   /** The API server as a pod reaches it: with the token that lies in the pod. */
