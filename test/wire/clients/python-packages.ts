@@ -2,10 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cachedFolder, runProgram } from './cached-folder.ts';
+import { cachedFolder } from '../../support/cached-folder.ts';
+import { runProgram } from '../../support/run-program.ts';
 
 const source = fileURLToPath(new URL('./python/', import.meta.url));
 
+/** How long an install may take. */
+const installMs = 300_000;
 /** How long all scenarios of a client may take. */
 const scenariosMs = 50_000;
 
@@ -25,7 +28,8 @@ export async function findPython(): Promise<Python> {
     const pinned = await readFile(requirements);
     const version = createHash('sha256').update(pinned).digest('hex').slice(0, 16);
     const folder = await cachedFolder(
-      `python-${version}-${tag}-${process.platform}-${process.arch}`,
+      `clients/python-${version}-${tag}-${process.platform}-${process.arch}`,
+      installMs,
       async (staging) =>
         await runProgram('python3', [
           ...['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-input'],
