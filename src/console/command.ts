@@ -4,6 +4,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { AddCommand } from '../cli/add-command.ts';
 import { CommandError } from '../cli/command-error.ts';
 import type { CommandContext } from '../cli/context.ts';
+import { DeclarationError } from '../cli/edit/declarations.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
 import { explained } from '../cli/help.ts';
 import { connectCluster, isFolder, listedNamespace, type PlaceFlags, withPlace } from '../cli/place.ts';
@@ -15,6 +16,7 @@ import { type RunningConsole, startConsole } from './console.ts';
 import { explainFrom, type ReadCircuits } from './explain.ts';
 import { isLoopback } from './guard.ts';
 import { openInBrowser } from './open-in-browser.ts';
+import type { Reach } from './try-route.ts';
 
 interface Flags extends PlaceFlags {
   readonly listen: { readonly host: string; readonly port: number };
@@ -40,7 +42,11 @@ export const addConsole: AddCommand = (program, context) => {
         .argParser(address)
         .default({ host: '127.0.0.1', port: 0 }, '127.0.0.1, any port'),
     )
-    .option('--gateway-url <url>', 'base URL of the gateway, for "Try it" and snippets', baseURL)
+    .option(
+      '--gateway-url <url>',
+      'base URL of the gateway, for "Try it" and snippets (else a pod is reached by port-forward)',
+      baseURL,
+    )
     .option('--home-namespace <name>', "the platform team's namespace (default: the listed one)")
     .option('--admin-url <url>', 'admin address of a gateway on a folder (http://127.0.0.1:9090)')
     .option('--read-only', 'nothing can be changed')
@@ -73,6 +79,9 @@ export const addConsole: AddCommand = (program, context) => {
         ...(tls === undefined ? {} : { tls }),
         readOnly: flags.readOnly ?? false,
         gatewayURL: flags.gatewayUrl,
+        ...(isFolder(flags, context.env)
+          ? {}
+          : { reach: reachOf(flags, declarations.namespace, context.signal) }),
         version: productVersion(),
         idleMs: flags.idleMinutes * 60_000,
         now: () => context.clock.wall().getTime(),
@@ -110,6 +119,32 @@ function circuitsOf(flags: Flags, namespace: string, env: CommandContext['env'])
   return async (signal) => {
     client ??= connectCluster(flags);
     return podCircuits(await client, flags.homeNamespace ?? namespace, signal);
+  };
+}
+
+/** A gateway of the cluster, found when the first model is tried. */
+function reachOf(flags: Flags, namespace: string, signal: AbortSignal): Reach {
+  let found: Promise<Reach> | undefined;
+  const find = async (): Promise<Reach> => {
+    // The tunnel is client-node's, which knows no groups to act for: without them it might do more than was meant.
+    if (flags.asGroup !== undefined) {
+      throw new DeclarationError(
+        'Unavailable',
+        'A gateway is not reached with --as-group. Give --gateway-url URL.',
+      );
+    }
+    const [client, { loadKubeconfig }, { reachByForward }] = await Promise.all([
+      connectCluster(flags),
+      import('../kube/kubeconfig.ts'),
+      import('./forward.ts'),
+    ]);
+    const { kubeconfig, context, as } = flags;
+    const config = loadKubeconfig({ kubeconfig, context, as });
+    return reachByForward(client, config, flags.homeNamespace ?? namespace, signal);
+  };
+  return async (asking) => {
+    found ??= find();
+    return (await found)(asking);
   };
 }
 

@@ -17,7 +17,7 @@ import { rightsIn } from './rights.ts';
 import { addRouteRoutes, type ExplainRoute } from './route-routes.ts';
 import { createSessions } from './sessions.ts';
 import type { Place } from './shapes.ts';
-import { addTryRoute } from './try-route.ts';
+import { addTryRoute, noGateway, type Reach } from './try-route.ts';
 
 /** What the console needs; all of it belongs to the person who started it. */
 export interface ConsoleOptions {
@@ -34,6 +34,8 @@ export interface ConsoleOptions {
   readonly readOnly: boolean;
   /** The base URL for callers; undefined where it is not known. */
   readonly gatewayURL: string | undefined;
+  /** How to reach a gateway to try where its URL is not known. */
+  readonly reach?: Reach;
   readonly version: string;
   /** How long a browser stays signed in without an act, in milliseconds. */
   readonly idleMs: number;
@@ -119,16 +121,19 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   });
 
   const live = createLive(declarations, namespace, signal);
+  const { gatewayURL } = options;
+  const known: Reach | undefined =
+    gatewayURL === undefined
+      ? undefined
+      : async () => ({ baseURL: gatewayURL, shown: gatewayURL, why: () => undefined });
+  const reach = known ?? options.reach;
   const place: Place = {
     place: declarations.place,
     namespace: declarations.namespace,
     version: options.version,
     readOnly: readOnly ? readOnlyReason : undefined,
-    gatewayURL: options.gatewayURL,
-    tryIt:
-      options.gatewayURL === undefined
-        ? 'The gateway is not known here. Start the console with --gateway-url URL.'
-        : undefined,
+    gatewayURL,
+    tryIt: reach === undefined ? noGateway : undefined,
   };
   app.get('/api/place', async () => place);
   app.get('/api/live', (_request, reply) => {
@@ -149,7 +154,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   });
   addResourceRoutes(app, { declarations, randomBytes: options.randomBytes, now: options.now, signal });
   addRouteRoutes(app, live, options.explain);
-  addTryRoute(app, options.gatewayURL);
+  addTryRoute(app, reach);
   app.setNotFoundHandler((request, reply) => {
     if (isApi(request))
       return refuse(reply, 404, { reason: 'NotFound', message: 'There is nothing at this address.' });

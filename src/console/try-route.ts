@@ -14,7 +14,7 @@ const tried = z.object({
   body: z.record(z.string(), z.unknown()),
 });
 /** Headers of the gateway's answer that the page shows. */
-const shown = [
+const shownHeaders = [
   'x-model-gateway-node',
   'x-model-gateway-attempts',
   'x-model-gateway-conversion',
@@ -22,13 +22,21 @@ const shown = [
   'x-request-id',
 ];
 const timeoutMs = 900_000;
+export const noGateway = 'The gateway is not known here. Start the console with --gateway-url URL.';
+
+/** The gateway's address for a request, and what it is called and why it fails. Throws DeclarationError where there is none. */
+export type Reach = (signal: AbortSignal) => Promise<{
+  readonly baseURL: string;
+  readonly shown: string;
+  readonly why: () => string | undefined;
+}>;
 
 /**
  * Sends what the page tries to the gateway, as any caller would, and streams the answer back. The key is passed on and
  * kept nowhere. The answer is bytes for the page to show: its type goes in a header of its own, so that no browser takes
  * what a model said for a document.
  */
-export function addTryRoute(app: FastifyInstance, gatewayURL: string | undefined): void {
+export function addTryRoute(app: FastifyInstance, reach: Reach | undefined): void {
   app.post('/api/try', async (incoming, reply) => {
     const wish = tried.safeParse(incoming.body);
     if (!wish.success) {
@@ -38,16 +46,12 @@ export function addTryRoute(app: FastifyInstance, gatewayURL: string | undefined
         message: `${issue?.path.join('.')}: ${issue?.message}`,
       });
     }
-    if (gatewayURL === undefined) {
-      return refuse(reply, 503, {
-        reason: 'Unavailable',
-        message: 'The gateway is not known here. Start the console with --gateway-url URL.',
-      });
-    }
+    if (reach === undefined) return refuse(reply, 503, { reason: 'Unavailable', message: noGateway });
     const { path, key, body } = wish.data;
     const gone = new AbortController();
     reply.raw.on('close', () => gone.abort());
-    const answer = await ask(`${gatewayURL}/${path}`, {
+    const { baseURL, shown, why } = await reach(gone.signal);
+    const answer = await ask(`${baseURL}/${path}`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${key}`,
@@ -62,12 +66,12 @@ export function addTryRoute(app: FastifyInstance, gatewayURL: string | undefined
     if (answer === undefined) {
       return refuse(reply, 502, {
         reason: 'Unavailable',
-        message: `The gateway at ${gatewayURL} cannot be reached. Does it run?`,
+        message: `The gateway at ${shown} cannot be reached${why() === undefined ? '. Does it run?' : `: ${why()}.`}`,
       });
     }
     reply.code(answer.statusCode).type('application/octet-stream');
     reply.header('x-answer-type', String(answer.headers['content-type'] ?? ''));
-    for (const name of shown) {
+    for (const name of shownHeaders) {
       const value = answer.headers[name];
       if (typeof value === 'string') reply.header(name, value);
     }

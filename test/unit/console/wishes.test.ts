@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import { generateIdentity, identityToRecipient } from 'age-encryption';
+import { expect, test } from 'vitest';
+import type { Declarations, Ref } from '../../../src/cli/edit/declarations.ts';
+import { planWishes, wishesSchema } from '../../../src/console/wishes.ts';
+import { hashKeyText } from '../../../src/resources/key-text.ts';
+
+const node: Ref = { kind: 'UpstreamNode', namespace: 'default', name: 'one' };
+const recipient = await identityToRecipient(await generateIdentity());
+const options = {
+  declarations: { sealingRecipient: async () => recipient } as Partial<Declarations> as Declarations,
+  randomBytes,
+  now: () => Date.parse('2026-11-21T04:00:00Z'),
+  signal: new AbortController().signal,
+};
+const plan = (wishes: unknown, ref: Ref = node) =>
+  planWishes(wishesSchema.parse(wishes), ref, 'https://one.example/v1', options);
+
+test.for([
+  ['a field outside of spec', { edits: [{ path: ['metadata', 'labels'], value: {} }] }],
+  ['status', { edits: [{ path: ['status', 'phase'], value: 'ready' }] }],
+  ['a sealed key of the caller', { edits: [{ path: ['spec', 'encryptedAPIKey'], value: 'x' }] }],
+  ['a value and a removal', { edits: [{ path: ['spec', 'weight'], value: 1, remove: true }] }],
+  ['a wish that is not known', { force: true }],
+  ['an empty key', { apiKey: '' }],
+  [
+    'too many edits',
+    { edits: Array.from({ length: 2_001 }, () => ({ path: ['spec', 'weight'], value: 1 })) },
+  ],
+  ['a model without a name', { models: { names: [''], enabled: true } }],
+] as const)('refuses %s', ([, wishes]) => {
+  expect(wishesSchema.safeParse(wishes).success).toBe(false);
+});
+
+test('a credential is sealed, and is nowhere in the edits', async () => {
+  const { edits, value } = await plan({ apiKey: 'sk-secret', clearApiKey: true });
+  expect(value).toBeUndefined();
+  expect(JSON.stringify(edits)).toContain('BEGIN AGE ENCRYPTED FILE');
+  expect(JSON.stringify(edits)).not.toContain('sk-secret');
+  // The new key stands; the wish to clear the old one does not take it away.
+  expect(edits.at(-1)).not.toMatchObject({ path: ['spec', 'encryptedAPIKey'], remove: true });
+});
+
+test('no wish for a key leaves the key as it is', async () => {
+  const { edits } = await plan({ edits: [{ path: ['spec', 'weight'], value: 7 }] });
+  expect(edits).toEqual([{ path: ['spec', 'weight'], value: 7 }]);
+});
+
+test('a synchronization is asked for by the time', async () => {
+  expect(JSON.stringify((await plan({ sync: true })).edits)).toContain('2026-11-21T04:00:00.000Z');
+});
+
+test.for([
+  ['APIKey', /^mgk_/],
+  ['MasterKey', /^mgm_/],
+] as const)('a new %s is told once and declared by its hash', async ([kind, start]) => {
+  const { edits, value = '' } = await plan({ newKey: true }, { ...node, kind });
+  expect(value).toMatch(start);
+  expect(edits[0]).toEqual({ path: ['spec', 'hash'], value: hashKeyText(value) });
+  expect(JSON.stringify(edits)).not.toContain(value);
+});
