@@ -1,6 +1,6 @@
-import { constants } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { forceFolder } from './force-folder.ts';
 
 const temporaryPrefix = '.tmp-';
 
@@ -56,9 +56,9 @@ export class DataFolder {
       await unlink(temporary).catch(() => {});
       throw error;
     }
-    await syncFolder(folder);
+    await forceFolder(folder);
     // A folder that was made just now must not be lost either.
-    if (made !== undefined) await syncFolder(dirname(folder));
+    if (made !== undefined) await forceFolder(dirname(folder));
   }
 
   /** Settles when the file is gone from disk. Nothing happens if there is none. */
@@ -70,7 +70,7 @@ export class DataFolder {
       if (isMissing(error)) return;
       throw error;
     }
-    await syncFolder(dirname(target));
+    await forceFolder(dirname(target));
   }
 
   /** The text of a file; undefined when there is none. */
@@ -106,15 +106,6 @@ export class DataFolder {
       if (isMissing(error)) return [];
       throw error;
     }
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

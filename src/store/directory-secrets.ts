@@ -5,6 +5,7 @@ import type { Secret } from '../resources/secret.ts';
 import type { Content } from './content.ts';
 import type { DataFolder } from './data-folder.ts';
 import { StoreError } from './store.ts';
+import { fromStoredText } from './stored-text.ts';
 
 interface Stored {
   readonly owners: readonly string[];
@@ -50,7 +51,7 @@ export class DirectorySecrets {
     }
     const secrets = new DirectorySecrets(folder, content, log, Buffer.from(salt, 'hex'));
     for (const path of await folder.list('secrets')) {
-      const secret = secretFrom(await folder.read(path));
+      const secret = fromStoredText('Secret', await folder.read(path));
       if (secret === undefined)
         log.error({ file: folder.path(path) }, 'A stored Secret is damaged; it is left out');
       else secrets.#note(secret);
@@ -85,7 +86,7 @@ export class DirectorySecrets {
   async read(namespace: string, name: string): Promise<Secret | undefined> {
     const id = `${namespace}/${name}`;
     if (this.#stored.has(id)) {
-      const secret = secretFrom(await this.#folder.read(pathOf(namespace, name)));
+      const secret = fromStoredText('Secret', await this.#folder.read(pathOf(namespace, name)));
       if (secret !== undefined) return secret;
     }
     return this.#declared.get(id);
@@ -127,7 +128,7 @@ export class DirectorySecrets {
     if (this.#writing.has(id)) throw new StoreError('Conflict', `The Secret ${id} is being changed.`);
     this.#writing.add(id);
     try {
-      const current = secretFrom(await this.#folder.read(pathOf(namespace, name)));
+      const current = fromStoredText('Secret', await this.#folder.read(pathOf(namespace, name)));
       if (current === undefined) throw new StoreError('NotFound', `There is no Secret ${id}.`);
       const { uid, resourceVersion: version, creationTimestamp } = current.metadata;
       if ((secret.metadata.uid ?? uid) !== uid || resourceVersion !== version) {
@@ -188,7 +189,7 @@ export class DirectorySecrets {
       const id = `${namespace}/${name}`;
       const known = this.#stored.get(id);
       if (known !== undefined && !this.#wanted.has(id)) continue;
-      const secret = secretFrom(await this.#folder.read(path));
+      const secret = fromStoredText('Secret', await this.#folder.read(path));
       if (secret === undefined || idOf(secret) !== id) continue;
       if (known?.version === secret.metadata.resourceVersion) continue;
       this.#note(secret);
@@ -273,18 +274,6 @@ function storedOf(secret: Secret): Stored {
 
 function textOf(secret: Secret): string {
   return `${JSON.stringify(secret)}\n`;
-}
-
-function secretFrom(text: string | undefined): Secret | undefined {
-  if (text === undefined) return undefined;
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const parsed = parseStored(document);
-  return 'resource' in parsed && parsed.resource.kind === 'Secret' ? parsed.resource : undefined;
 }
 
 /** Names become paths, so nothing is written that the schema would not take back. */

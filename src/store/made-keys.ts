@@ -1,8 +1,8 @@
 import type { Log } from '../observe/log.ts';
 import type { ApiKey } from '../resources/api-key.ts';
-import { parseStored } from '../resources/parse.ts';
 import type { DataFolder } from './data-folder.ts';
 import { StoreError } from './store.ts';
+import { fromStoredText } from './stored-text.ts';
 
 /** The keys that were made through the keys API rather than declared, each in a file of its own. */
 export class MadeKeys {
@@ -23,7 +23,7 @@ export class MadeKeys {
   /** Reads all of them. One that is damaged is logged and left out. */
   async *load(): AsyncGenerator<ApiKey> {
     for (const path of await this.#folder.list('keys')) {
-      const key = keyFrom(await this.#folder.read(path));
+      const key = fromStoredText('APIKey', await this.#folder.read(path));
       if (key === undefined) {
         this.#log.error({ file: this.#folder.path(path) }, 'A stored key is damaged; it is left out');
         continue;
@@ -37,7 +37,7 @@ export class MadeKeys {
   async write(key: ApiKey): Promise<ApiKey> {
     const { namespace, name } = key.metadata;
     const text = JSON.stringify(key);
-    const written = keyFrom(text);
+    const written = fromStoredText('APIKey', text);
     if (written === undefined)
       throw new StoreError('Invalid', `The APIKey ${namespace}/${name} is not valid.`);
     // Reserved before it is written: of two writers only one may get the name.
@@ -64,16 +64,4 @@ export class MadeKeys {
 
 function pathOf(namespace: string, name: string): string {
   return `keys/${namespace}/${name}`;
-}
-
-function keyFrom(text: string | undefined): ApiKey | undefined {
-  if (text === undefined) return undefined;
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  const parsed = parseStored(document);
-  return 'resource' in parsed && parsed.resource.kind === 'APIKey' ? parsed.resource : undefined;
 }

@@ -1,7 +1,7 @@
-import { constants } from 'node:fs';
 import { link, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { forceFolder } from '../../store/force-folder.ts';
 
 /** The file is no longer what was read. */
 export class FileChangedError extends Error {
@@ -50,7 +50,7 @@ export async function writeManifest(
       await rename(temporary, target);
       isMoved = true;
     }
-    await syncFolder(folder);
+    await forceFolder(folder);
     return text;
   } finally {
     // Once moved, a file of that name is the next writer's.
@@ -77,7 +77,7 @@ export async function writeNewManifest(path: string, text: string): Promise<bool
   } finally {
     await unlink(temporary).catch(() => {});
   }
-  await syncFolder(folder);
+  await forceFolder(folder);
   return true;
 }
 
@@ -93,15 +93,6 @@ async function openAlone(path: string, mode = 0o600) {
       else if (performance.now() > deadline) throw new FileChangedError();
       else await wait(20);
     }
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

@@ -4,6 +4,7 @@ import type { CommandContext } from '../context.ts';
 import type { Declarations } from '../edit/declarations.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
+import { managedNotice } from '../managed-notice.ts';
 import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { type WriteFlags, withWriting, writeOptions } from '../writing.ts';
@@ -54,7 +55,5 @@ export async function switchOne(
   }
   await place.edit(ref, [{ path: ['spec', 'enabled'], value: enabled }], writeOptions(flags), signal);
   out.write(`${resourceName(before.resource)} ${verb}${flags.dryRun === true ? ' (dry run)' : ''}\n`);
-  if (before.managedBy !== undefined) {
-    err.write(`${name} is managed by ${before.managedBy}, which may undo this; change it there too.\n`);
-  }
+  err.write(managedNotice(name, before.managedBy));
 }

@@ -1,9 +1,10 @@
 import type { AddCommand } from '../add-command.ts';
 import { explained } from '../help.ts';
 import { type Column, type OutputFlags, printList, withOutput } from '../output.ts';
-import { listedNamespace, type PlaceFlags, withPlace } from '../place.ts';
+import { type PlaceFlags, withPlace } from '../place.ts';
 import type { Tint } from '../table.ts';
-import { type KnownModel, knownModels, type Server } from './servers.ts';
+import { listedModels } from './listed-models.ts';
+import type { KnownModel, Server } from './servers.ts';
 
 const tintOfState: Readonly<Record<string, Tint>> = {
   served: 'good',
@@ -18,19 +19,13 @@ export const addModels: AddCommand = (program, context) => {
     .command('models')
     .description('Lists the names that callers may use, with the nodes that serve each, in order.')
     .action(async (flags: PlaceFlags & OutputFlags) => {
-      const place = await context.declarations(flags);
-      const namespace = listedNamespace(flags, place);
-      const nodes = await place.list('UpstreamNode', namespace, context.signal);
-      const models = knownModels(
-        nodes.map(({ resource }) => resource),
-        context.clock.wall().getTime(),
-      );
+      const { models, namespace, place } = await listedModels(context, flags);
       await printList(context, flags.output, {
         items: models,
         columns: columns(namespace === undefined),
         object: modelObject,
         name: ({ name }) => name,
-        none: `No models found ${namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`} of ${place.place}.`,
+        none: `No models found ${namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`} of ${place}.`,
       });
     });
   withPlace(withOutput(command), 'many');

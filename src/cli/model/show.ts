@@ -5,10 +5,11 @@ import { completes } from '../completion/completes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
 import { type Column, listText, type OutputFlags, printData, withOutput } from '../output.ts';
-import { listedNamespace, type PlaceFlags, withPlace } from '../place.ts';
+import { type PlaceFlags, withPlace } from '../place.ts';
 import { oneLine } from '../table.ts';
 import { modelObject } from './list.ts';
-import { type KnownModel, knownModels, type Server } from './servers.ts';
+import { listedModels } from './listed-models.ts';
+import type { KnownModel, Server } from './servers.ts';
 
 /** `model show` */
 export const addModelShow: AddCommand = (group, context) => {
@@ -18,16 +19,9 @@ export const addModelShow: AddCommand = (group, context) => {
     .description('Shows who serves a model, in the order of asking, and its other names.')
     .argument('<name>', 'name or alias of the model')
     .action(async (name: string, flags: PlaceFlags & OutputFlags) => {
-      const place = await context.declarations(flags);
-      const namespace = listedNamespace(flags, place);
-      const nodes = await place.list('UpstreamNode', namespace, context.signal);
-      const models = knownModels(
-        nodes.map(({ resource }) => resource),
-        context.clock.wall().getTime(),
-      );
+      const { models, namespace, place } = await listedModels(context, flags);
       const model = models.find((each) => each.name === name);
-      if (model === undefined)
-        throw unknownModel(name, models, `${place.place}, ${namespace ?? 'all namespaces'}`);
+      if (model === undefined) throw unknownModel(name, models, `${place}, ${namespace ?? 'all namespaces'}`);
       const aliases = otherNames(model, models);
       if (flags.output === 'json' || flags.output === 'yaml') {
         return printData(context, flags.output, { ...(modelObject(model) as object), otherNames: aliases });

@@ -6,6 +6,7 @@ import type { CommandContext } from '../context.ts';
 import { modelEdits } from '../edit/node-edits.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
+import { managedNotice } from '../managed-notice.ts';
 import { nodeRef } from '../node/name.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { oneLine } from '../table.ts';
@@ -67,8 +68,6 @@ async function switchModels(
   if (others > 0) {
     context.err.write(`${others} ${others === 1 ? 'model was' : 'models were'} ${verb}d already.\n`);
   }
-  if (changed.length > 0 && managedBy !== undefined) {
-    context.err.write(`${ref.name} is managed by ${managedBy}, which may undo this; change it there too.\n`);
-  }
+  if (changed.length > 0) context.err.write(managedNotice(ref.name, managedBy));
   if (problems.length > 0) throw new CommandError(exitCodes.notFound, '');
 }

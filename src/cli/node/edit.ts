@@ -10,6 +10,7 @@ import { editResource } from '../edit-resource.ts';
 import { editorOf } from '../editor.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
+import { managedNotice } from '../managed-notice.ts';
 import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { readAll } from '../read-secret.ts';
@@ -119,7 +120,5 @@ function told(
     return;
   }
   out.write(`${name} ${diff === '' ? 'unchanged' : 'edited'}\n`);
-  if (diff !== '' && before.managedBy !== undefined) {
-    err.write(`It is managed by ${before.managedBy}, which may undo this; change it there too.\n`);
-  }
+  if (diff !== '') err.write(managedNotice('It', before.managedBy));
 }

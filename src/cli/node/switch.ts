@@ -4,6 +4,7 @@ import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
+import { managedNotice } from '../managed-notice.ts';
 import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { type WriteFlags, withWriting, writeOptions } from '../writing.ts';
@@ -40,11 +41,7 @@ function addSwitch(group: Command, context: CommandContext, enabled: boolean): v
         context.out.write(
           `${resourceName(before.resource)} ${verb}d${flags.dryRun === true ? ' (dry run)' : ''}\n`,
         );
-        if (before.managedBy !== undefined) {
-          context.err.write(
-            `${name} is managed by ${before.managedBy}, which may undo this; change it there too.\n`,
-          );
-        }
+        context.err.write(managedNotice(name, before.managedBy));
       });
     });
   completes(command, 'node');

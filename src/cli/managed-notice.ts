@@ -1,0 +1,5 @@
+/** A line for who changed something that a tool keeps as Git has it. `managedBy` is undefined where none does. */
+export function managedNotice(name: string, managedBy: string | undefined): string {
+  if (managedBy === undefined) return '';
+  return `${name} is managed by ${managedBy}, which may undo this; change it there too.\n`;
+}
