@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { z } from 'zod';
-import { type Command, commands, type FlagName, type FlagValues, flags } from './flags.ts';
+import { type Command, type FlagName, type FlagValues, flags } from './flags.ts';
 import type { AccessLogChoice } from './observe/access-log.ts';
 import type { LogFormat, LogLevel } from './observe/log.ts';
 import { readOtlpSettings } from './observe/otlp-settings.ts';
+import { roleSummaries } from './role-summaries.ts';
 
 export interface Address {
   readonly host: string;
@@ -89,28 +90,26 @@ export class ConfigError extends Error {
 }
 
 /**
- * Turns arguments and environment into a validated Config, or `{ help: command }` where help was asked for.
+ * Turns arguments and environment into a validated Config, or says whose help was asked for. Without a command it is the
+ * quick start. What is none of these commands never comes here: `main.ts` gives it to the program for people.
  * Flags win over `MODEL_GATEWAY_…` variables. Throws ConfigError.
  */
 export function readConfig(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-): Config | { readonly command: 'help'; readonly of: Command | undefined } | { readonly command: 'version' } {
+): Config | { readonly command: 'help'; readonly of: Command } {
   const [first, ...rest] = args;
-  if (first === '--version' || first === 'version') return { command: 'version' };
-  if (first === 'help') return { command: 'help', of: isCommand(rest[0]) ? rest[0] : undefined };
+  const [topic] = rest;
+  if (first === 'help' && isCommand(topic)) return { command: 'help', of: topic };
   const named = isCommand(first) ? first : undefined;
-  if (named === undefined && first !== undefined && !first.startsWith('-')) {
-    throw new ConfigError(`Unknown command "${first}"; use one of ${Object.keys(commands).join(', ')}.`);
-  }
   const command = named ?? 'start';
   const given = parseFlags(command, named === undefined ? args : rest);
-  if (given === 'help') return { command: 'help', of: named };
+  if (given === 'help') return { command: 'help', of: command };
   return Object.freeze(configOf(command, readValues(command, given, env), env));
 }
 
 function isCommand(text: string | undefined): text is Command {
-  return text !== undefined && Object.hasOwn(commands, text);
+  return text !== undefined && Object.hasOwn(roleSummaries, text);
 }
 
 type RawFlags = Record<string, string | boolean | (string | boolean)[] | undefined>;

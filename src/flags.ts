@@ -1,16 +1,27 @@
 import { z } from 'zod';
 import type { AccessLogChoice } from './observe/access-log.ts';
 import { logFormats, logLevels } from './observe/log.ts';
+import { roleSummaries } from './role-summaries.ts';
 
-/** Every command that `model-gateway` knows, with what `--help` says of it. */
-export const commands = {
-  start: 'the quick start: standalone mode on ./model-gateway, made on the first run',
-  standalone: 'controller and gateway in one process on a directory of manifests',
-  controller: 'the controller, in a cluster',
-  gateway: 'the gateway, in a cluster',
-  seal: "encrypt a node's credential for a manifest; the key comes from stdin or a prompt",
-} as const;
-export type Command = keyof typeof commands;
+export type Command = keyof typeof roleSummaries;
+
+/** What ends the `--help` of each, as it is typed after the program's name. */
+export const roleExamples: Readonly<Record<Command, readonly [string, string]>> = {
+  start: ['start', 'start --upstream http://127.0.0.1:11434/v1'],
+  standalone: [
+    'standalone --manifests manifests --data data',
+    'standalone --manifests manifests --data data --listen :8080',
+  ],
+  controller: [
+    'controller --gateway-url https://models.example.com/v1',
+    'controller --namespace platform --namespace team-a',
+  ],
+  gateway: ['gateway --all-namespaces', 'gateway --tls-cert tls.crt --tls-key tls.key --access-log 0.1'],
+  seal: [
+    'seal --name a --base-url https://a.example/v1 < key',
+    'seal --data data --name a --base-url https://a.example/v1 < key',
+  ],
+};
 
 const cluster = ['controller', 'gateway'] as const;
 const serving = ['controller', 'gateway', 'standalone', 'start'] as const;
@@ -74,6 +85,10 @@ interface Flag {
   readonly repeatable?: true;
   readonly schema: z.ZodType;
   readonly help: string;
+  /** What `--help` says of the default; `start` falls back to `local`. */
+  readonly preset?: Partial<Record<'cluster' | 'local' | 'start', string>>;
+  /** The flag in whose row of `--help` it stands. */
+  readonly besides?: string;
 }
 
 /** Every flag. The environment variable of `--some-flag` is `MODEL_GATEWAY_SOME_FLAG`; lists are separated by commas. */
@@ -82,69 +97,77 @@ export const flags = {
     commands: ['standalone', 'start'],
     value: 'DIR',
     schema: z.string().min(1),
-    help: 'folder of manifests (start: ./model-gateway/manifests)',
+    help: 'folder of manifests',
+    preset: { start: 'model-gateway/manifests' },
   },
   data: {
     commands: ['standalone', 'start', 'seal'],
     value: 'DIR',
     schema: z.string().min(1),
-    help: 'folder for status, generated keys and keys made through /v1/keys (start: ./model-gateway/data)',
+    help: 'status and generated keys',
+    preset: { start: 'model-gateway/data' },
   },
   upstream: {
     commands: ['start'],
     value: 'URL',
     schema: httpURL('the base URL of an OpenAI-compatible server'),
-    help: 'declare this OpenAI-compatible server instead of the demo, such as http://127.0.0.1:11434/v1',
+    help: 'a server to declare instead of the demo',
   },
   listen: {
     commands: ['gateway', 'standalone', 'start'],
     value: 'HOST:PORT',
     schema: hostPort,
-    help: 'address for traffic (standalone: 127.0.0.1:8080; in a cluster: :8080)',
+    help: 'address for traffic',
+    preset: { cluster: ':8080', local: '127.0.0.1:8080' },
   },
   'tls-cert': {
     commands: ['gateway', 'standalone', 'start'],
     value: 'FILE',
     schema: z.string().min(1),
-    help: 'PEM certificate for HTTPS on the traffic port, then its intermediates; re-read when it changes',
+    help: 'PEM files for HTTPS; read again when they change',
   },
   'tls-key': {
     commands: ['gateway', 'standalone', 'start'],
     value: 'FILE',
     schema: z.string().min(1),
-    help: 'PEM private key of --tls-cert',
+    help: '',
+    besides: 'tls-cert',
   },
   'admin-listen': {
     commands: serving,
     value: 'HOST:PORT',
     schema: hostPort,
-    help: 'address of /livez, /readyz and /metrics (standalone: 127.0.0.1:9090; in a cluster: :9090)',
+    help: 'probes and metrics',
+    preset: { cluster: ':9090', local: '127.0.0.1:9090' },
   },
   'gateway-url': {
     commands: ['controller', 'standalone', 'start'],
     value: 'URL',
     schema: gatewayURL,
-    help: 'base URL that callers use, written into key Secrets',
+    help: 'base URL of callers, for the Secrets of keys',
   },
   namespace: {
     commands: [...cluster, 'seal'],
     value: 'NAME',
     repeatable: true,
     schema: z.array(namespaceName).min(1).max(100),
-    help: 'namespace to serve, repeatable (default: the one it runs in)',
+    help: 'namespace; repeat it to serve more',
+    preset: { cluster: 'its own' },
   },
   'all-namespaces': { commands: cluster, schema: z.boolean(), help: 'serve every namespace' },
   'home-namespace': {
     commands: [...serving, 'seal'],
     value: 'NAME',
     schema: namespaceName,
-    help: "the platform team's namespace (default: the pod's own; standalone: default)",
+    help: "the platform team's namespace",
+    preset: { cluster: "the pod's own", local: 'default' },
   },
   kubeconfig: {
     commands: [...cluster, 'seal'],
     value: 'FILE',
     schema: z.string().min(1),
-    help: 'kubeconfig to use (default: as kubectl; in a pod its service account)',
+    help: 'kubeconfig to use',
+    preset: { cluster: "kubectl's, or the pod's" },
   },
   context: {
     commands: [...cluster, 'seal'],
@@ -155,13 +178,14 @@ export const flags = {
   'allow-loopback-upstreams': {
     commands: cluster,
     schema: z.boolean(),
-    help: 'let nodes point at loopback addresses (always allowed standalone)',
+    help: 'let nodes point at loopback addresses',
   },
   'drain-seconds': {
     commands: ['gateway', 'standalone', 'start'],
     value: 'N',
     schema: wholeNumber(0, 3600),
-    help: 'how long requests in flight may take to finish at SIGTERM (240; standalone: 30)',
+    help: 'time to finish requests at SIGTERM',
+    preset: { cluster: '240', local: '30' },
   },
   'max-body-bytes': {
     commands: ['gateway', 'standalone', 'start'],
@@ -173,7 +197,7 @@ export const flags = {
     commands: ['gateway', 'standalone', 'start'],
     value: 'N',
     schema: wholeNumber(1024, 17_179_869_184),
-    help: 'largest sum of all request bodies held at once (268435456)',
+    help: 'largest sum of bodies held (268435456)',
   },
   'max-attempts': {
     commands: ['gateway', 'standalone', 'start'],
@@ -184,7 +208,7 @@ export const flags = {
   'no-console': {
     commands: ['standalone', 'start'],
     schema: z.boolean(),
-    help: 'do not serve the administration interface beside the admin address',
+    help: 'no administration interface beside the probes',
   },
   recipient: {
     commands: ['seal'],
@@ -196,7 +220,7 @@ export const flags = {
     commands: ['seal'],
     value: 'URL',
     schema: httpURL("the node's baseURL"),
-    help: "the node's spec.baseURL; the sealed key opens for this origin alone",
+    help: "the node's baseURL: it opens for this origin alone",
   },
   name: {
     commands: ['seal'],
@@ -214,13 +238,15 @@ export const flags = {
     commands: serving,
     value: 'FORMAT',
     schema: z.enum(logFormats),
-    help: `${logFormats.join(', ')} (json; text for start)`,
+    help: logFormats.join(', '),
+    preset: { cluster: 'json', local: 'json', start: 'text' },
   },
   'access-log': {
     commands: ['gateway', 'standalone', 'start'],
     value: 'WHICH',
     schema: accessLogChoice,
-    help: 'requests to log: all, failed, off, or a share of the good ones such as 0.1 (failed; in a cluster: all)',
+    help: 'all, failed, off, or a share such as 0.1',
+    preset: { cluster: 'all', local: 'failed' },
   },
 } as const satisfies Record<string, Flag>;
 export type FlagName = keyof typeof flags;
@@ -228,34 +254,32 @@ export type FlagName = keyof typeof flags;
 /** The value type of each flag after parsing. */
 export type FlagValues = { readonly [K in FlagName]?: z.output<(typeof flags)[K]['schema']> };
 
-/** The `--help` text of the program, or of one command. */
-export function helpText(command?: Command): string {
-  if (command === undefined) {
-    const list = Object.entries(commands).map(([name, what]) => `  ${name.padEnd(11)} ${what}`);
-    return [
-      'Usage: model-gateway [COMMAND] [FLAGS]',
-      '',
-      'Commands (without one: start):',
-      ...list,
-      '',
-      'Flags of a command: model-gateway COMMAND --help',
-      '',
-    ].join('\n');
-  }
-  const rows = Object.entries<Flag>(flags)
-    .filter(([, flag]) => flag.commands.includes(command))
-    .map(
-      ([name, flag]) => [`--${name}${flag.value === undefined ? '' : ` ${flag.value}`}`, flag.help] as const,
-    );
+/** The `--help` text of one command, on one screen of 80 columns and 24 lines. */
+export function helpText(command: Command): string {
+  const own = Object.entries<Flag>(flags).filter(([, flag]) => flag.commands.includes(command));
+  const rows = own
+    .filter(([, { besides }]) => besides === undefined)
+    .map(([name, flag]) => {
+      const names = [name, ...own.filter(([, { besides }]) => besides === name).map(([other]) => other)];
+      const left = [names.map((each) => `--${each}`).join(', '), flag.value ?? ''].join(' ').trimEnd();
+      const preset = presetOf(flag, command);
+      return [left, preset === undefined ? flag.help : `${flag.help} (${preset})`] as const;
+    });
   const width = Math.max(...rows.map(([left]) => left.length));
+  const summary = roleSummaries[command];
   return [
     `Usage: model-gateway ${command} [FLAGS]`,
-    '',
-    `${commands[command][0]?.toUpperCase()}${commands[command].slice(1)}.`,
-    '',
+    `${summary[0]?.toUpperCase()}${summary.slice(1)}.`,
+    'Flags, each also a variable: --home-namespace is MODEL_GATEWAY_HOME_NAMESPACE:',
     ...rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`),
     '',
-    'Every flag is also an environment variable: --log-level is MODEL_GATEWAY_LOG_LEVEL.',
+    'Examples:',
+    ...roleExamples[command].map((example) => `  model-gateway ${example}`),
     '',
   ].join('\n');
+}
+
+function presetOf({ preset = {} }: Flag, command: Command): string | undefined {
+  if (command === 'start') return preset.start ?? preset.local;
+  return command === 'standalone' ? preset.local : preset.cluster;
 }

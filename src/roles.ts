@@ -16,9 +16,6 @@ export async function runRole(args: readonly string[]): Promise<void> {
     case 'help':
       process.stdout.write(helpText(config.of));
       return;
-    case 'version':
-      process.stdout.write(`model-gateway ${productVersion()}\n`);
-      return;
     case 'seal':
       return runSeal(config);
     case 'start':

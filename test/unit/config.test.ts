@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config.ts';
-import { commands, flags, helpText } from '../../src/flags.ts';
+import { type Command, flags, helpText, roleExamples } from '../../src/flags.ts';
+import { expectScreen } from '../support/screen.ts';
 
 const standalone = ['standalone', '--manifests', 'm', '--data', 'd'];
 
@@ -71,7 +72,6 @@ test('without a command it is the quick start', () => {
 });
 
 const refused: [string, string[], Record<string, string>, string][] = [
-  ['unknown command', ['serve'], {}, 'Unknown command "serve"; use one of start, standalone'],
   [
     'unknown flag',
     ['gateway', '--lissten', 'x'],
@@ -107,15 +107,23 @@ test.each(refused)('refuses: %s', (_, args, env, message) => {
   expect(() => readConfig(args, env)).toThrow(message);
 });
 
-test('help names every flag of the command, and fits a screen', () => {
-  for (const command of Object.keys(commands) as (keyof typeof commands)[]) {
-    const text = helpText(command);
-    for (const [name, flag] of Object.entries(flags)) {
-      const named = new RegExp(`^ {2}--${name}( |$)`, 'm').test(text);
-      expect(named).toBe((flag.commands as readonly string[]).includes(command));
-    }
-    expect(text.split('\n').length).toBeLessThan(25);
+test.each(Object.entries(roleExamples))('help of %s', (name, examples) => {
+  const command = name as Command;
+  const text = helpText(command);
+  for (const [flag, { commands }] of Object.entries(flags)) {
+    const named = new RegExp(`^ {2}(--\\S+, )?--${flag}(,? |$)`, 'm').test(text);
+    expect([flag, named]).toEqual([flag, (commands as readonly string[]).includes(command)]);
   }
-  expect(readConfig(['gateway', '--help'], {})).toEqual({ command: 'help', of: 'gateway' });
-  expect(readConfig(['--help'], {})).toEqual({ command: 'help', of: undefined });
+  expectScreen(text);
+  expect(text.endsWith(examples.map((example) => `  model-gateway ${example}\n`).join(''))).toBe(true);
+  for (const example of examples) {
+    const [args = ''] = example.split(' < ');
+    expect(readConfig(args.split(' '), {})).toMatchObject({ command });
+  }
+  const help = { command: 'help', of: command };
+  expect([readConfig([command, '--help'], {}), readConfig(['help', command], {})]).toEqual([help, help]);
+});
+
+test('help of the quick start is there without its name', () => {
+  expect(readConfig(['--upstream', 'x', '-h'], {})).toEqual({ command: 'help', of: 'start' });
 });

@@ -2,15 +2,10 @@ import { expect, test } from 'vitest';
 import { examplesOf, helpTopics } from '../../../src/cli/help.ts';
 import { roleSummaries } from '../../../src/role-summaries.ts';
 import { commandsOf, wholeProgram } from '../../support/cli-examples.ts';
+import { expectScreen } from '../../support/screen.ts';
 
 const program = await wholeProgram();
 const commands = commandsOf(program).filter(([path]) => !Object.hasOwn(roleSummaries, path));
-
-/** Fits a terminal of 80 columns and 24 lines, the prompt below included. */
-function expectScreen(text: string): void {
-  expect(text.split('\n').length).toBeLessThanOrEqual(24);
-  expect(text.split('\n').filter((line) => [...line].length > 80)).toEqual([]);
-}
 
 test.each(commands)('%s --help fits a screen and ends with two examples', (path, command) => {
   const text = command.helpInformation();

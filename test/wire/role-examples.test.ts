@@ -1,0 +1,38 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { roleExamples } from '../../src/flags.ts';
+import { runShell } from '../support/cli.ts';
+import { startProgram } from '../support/program.ts';
+
+// What ends the `--help` of each role is typed as it stands there; in a cluster as far as one gets without.
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'model-gateway-role-examples-'));
+  await mkdir(join(cwd, 'manifests'));
+  await writeFile(join(cwd, 'key'), 'sk-test\n');
+});
+afterAll(() => rm(cwd, { recursive: true, force: true }));
+
+test.each([...roleExamples.standalone, ...roleExamples.start])('%s', async (example) => {
+  const free = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0', '--log-format', 'json'];
+  await using program = startProgram({ args: [...example.split(' '), ...free], cwd });
+  await program.until('it serves', () => program.listens('Serving') !== undefined);
+  expect(await program.stop('SIGTERM')).toBe(0);
+});
+
+test.each([...roleExamples.controller, ...roleExamples.gateway, ...roleExamples.seal])(
+  '%s',
+  async (example) => {
+    const env = { KUBECONFIG: join(cwd, 'nothing') };
+    const { code, stdout, stderr } = await runShell(`$MODEL_GATEWAY ${example}`, { cwd, env });
+    if (example.includes('--data data')) {
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toContain('BEGIN AGE ENCRYPTED FILE');
+      return;
+    }
+    // Wrong usage would be 2.
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/nothing|tls\.crt/)]);
+  },
+);
