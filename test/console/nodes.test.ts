@@ -41,7 +41,8 @@ afterAll(async () => {
 });
 
 test('the list shows each node, live, and finds, sorts and filters', async () => {
-  await using person = await openConsole(browser, await standalone.newAddress());
+  const there = { timezoneId: 'Asia/Kathmandu' };
+  await using person = await openConsole(browser, await standalone.newAddress(), there);
   const { page } = person;
   await page.getByRole('row', { name: /first.*ready.*3/ }).waitFor();
   await page.getByRole('row', { name: /second.*ready.*3/ }).waitFor();
@@ -49,8 +50,17 @@ test('the list shows each node, live, and finds, sorts and filters', async () =>
   await expect.poll(() => page.getByRole('link', { name: 'first', exact: true }).count()).toBe(0);
   expect(new URL(page.url()).searchParams.get('search')).toBe('seco');
   await page.getByRole('searchbox').fill('');
+  await page.getByRole('combobox', { name: 'Status' }).selectOption('offline');
+  await page.getByText('0 of 2 nodes').waitFor();
+  await page.getByRole('combobox', { name: 'Status' }).selectOption('');
   await page.getByRole('button', { name: 'Weight' }).click();
   await expect.poll(() => page.locator('tbody a').first().textContent()).toBe('second');
+  expect(new URL(page.url()).searchParams.get('sort')).toBe('weight');
+  // A time as how long ago, exact and in the reader's zone on hover.
+  const [time] = await page.locator('time').all();
+  expect(await time?.textContent()).toMatch(/ago|now/);
+  expect(await time?.getAttribute('title')).toMatch(/\d{4}.*\d:\d\d:\d\d.*GMT\+5:45/);
+  expect(await time?.getAttribute('datetime')).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
   await standalone.folders.write('third.yaml', manifest('UpstreamNode', 'third', { baseURL: upstream.url }));
   await page.getByRole('row', { name: /third.*ready/ }).waitFor();
   await standalone.folders.remove('third.yaml');

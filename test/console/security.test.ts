@@ -140,14 +140,38 @@ test('text from manifests, upstreams and models is text on every page, and no cr
     expect(await page.locator('#app script, #app img, #app b').count(), path).toBe(0);
     bodies.push(await page.content());
   }
-  upstream.respondWith('/chat/completions', undefined);
   await person.visit('/try?model=plain');
   await page.getByRole('textbox', { name: 'API key' }).fill(caller.text);
-  await page.getByRole('textbox', { name: 'Message' }).fill(script);
-  await page.getByRole('button', { name: 'Send' }).click();
-  await page.locator('.turn.assistant').waitFor();
-  await page.getByText('Raw answer').click();
-  expect(await page.evaluate('window.hacked')).toBeUndefined();
+  // What a model says, streamed and whole, and what a node says instead.
+  const said = {
+    choices: [{ index: 0, message: { role: 'assistant', content: script }, finish_reason: 'stop' }],
+  };
+  const streamed = { choices: [{ index: 0, delta: { content: script } }] };
+  const events = { 'content-type': 'text/event-stream' };
+  for (const [status, headers, body] of [
+    [200, events, `data: ${JSON.stringify(streamed)}\n\ndata: [DONE]\n\n`],
+    [200, { 'content-type': 'application/json' }, JSON.stringify(said)],
+    [200, { 'content-type': 'text/html' }, script],
+    [
+      400,
+      { 'content-type': 'application/json' },
+      JSON.stringify({ error: { message: script, type: script, code: script } }),
+    ],
+    [400, { 'content-type': 'text/html' }, script],
+  ] as const) {
+    upstream.respondWith('/chat/completions', { kind: 'answer', status, headers, body });
+    await page.getByRole('button', { name: 'Start over' }).click({ force: true });
+    await page.getByRole('textbox', { name: 'Message' }).fill(script);
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page
+      .locator('dl.facts')
+      .getByText(/^(200|400|502)$/)
+      .waitFor();
+    await page.getByText('Raw answer').click();
+    await page.waitForTimeout(100);
+    expect(await page.evaluate('window.hacked'), `${status} ${headers['content-type']}`).toBeUndefined();
+    expect(await page.locator('#app script, #app img, #app b').count()).toBe(0);
+  }
   expect(bodies.join('\n')).not.toContain(nodeKey);
   const kept = JSON.stringify(
     await page.evaluate(
