@@ -123,10 +123,22 @@ export function createKeysApi(options: {
     get: (master, id) => keyObject(find(master, id)),
 
     async remove(master, id, signal) {
-      await fromStore(store.deleteKey(find(master, id), signal));
+      const key = find(master, id);
+      await fromStore(
+        store.deleteKey(key, signal).catch((error: unknown) => {
+          // In a cluster an admission policy keeps gateways from keys that people declared; standalone the store does.
+          if (!(error instanceof StoreError) || error.reason !== 'Forbidden' || isMadeHere(key)) throw error;
+          const message = 'This key was declared by a manifest; delete it where it was declared.';
+          throw new StoreError('Declared', message, { cause: error });
+        }),
+      );
       return { object: 'api_key.deleted', id, deleted: true };
     },
   };
+}
+
+function isMadeHere({ metadata, spec }: ApiKey): boolean {
+  return metadata.labels?.[createdByLabel] === 'keys-api' && spec.hash !== undefined;
 }
 
 function readNewKey(body: unknown, nowMs: number): z.output<typeof newKeySchema> {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { productVersion } from '../../src/observe/version.ts';
+import { runHere } from '../support/cli-here.ts';
 import { eventually } from '../support/eventually.ts';
 import { measured, timeUntil } from '../support/measured.ts';
 import { type ReleaseStage, startReleaseStage } from '../support/release.ts';
@@ -96,6 +98,13 @@ test('the loop: node, first answer from each pod, key of another namespace, /v1/
     (await stage.caller(key, pod).send('GET', '/models')).status === 200;
   await eventually('it opens every gateway', async () => (await isOpen(one, value)) && isOpen(other, value));
   expect((await master.send('DELETE', `/keys/${id}`)).status).toBe(200);
+  const declared = await master.send('DELETE', '/keys/first');
+  expect([declared.status, JSON.parse(declared.text)]).toEqual([
+    409,
+    {
+      error: expect.objectContaining({ message: expect.stringContaining('delete it where it was declared') }),
+    },
+  ]);
 
   const closed = async () => !(await isOpen(one, apiKey)) && !(await isOpen(other, apiKey));
   const ms = await timeUntil('401', () => resources.remove('APIKey', team, 'app'), closed);
@@ -133,6 +142,21 @@ test('a pod whose process dies is started again, and callers go to the other one
   });
   await eventually('it is ready again', async () => (await ready()) === 2, 30_000);
   expect((await stage.caller(key, pod).send('GET', '/models')).status).toBe(200);
+});
+
+test('version tells what is installed', async () => {
+  const { code, stdout, stderr } = await runHere([
+    'version',
+    '--kubeconfig',
+    stage.plane.kubeconfig,
+    '-n',
+    home,
+  ]);
+  expect(code, stderr).toBe(0);
+  for (const role of ['gateway', 'controller']) {
+    const where = `Deployment ${home}/mg-model-gateway-${role}`;
+    expect(stdout).toMatch(new RegExp(`^${role}: +${productVersion()} +${where}$`, 'm'));
+  }
 });
 
 test('helm test passes', async () => {
