@@ -137,7 +137,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
       let now = placed;
       // The file may have changed since the folder was looked at; then this is not the resource that was meant any more.
       const changed = (before: string) => {
-        const found = placedNow(placed, before);
+        const found = placedNow(placed, before, index.parsed);
         if (write.version !== undefined && found.digest !== write.version) throw changedMeanwhile(ref);
         now = found;
         return change(before, found, found.resource as ResourceOf[K]);
@@ -162,7 +162,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
 
   /** What the resource is in the text of its file after an edit. */
   async function after<K extends Kind>(ref: Ref<K>, file: string, text: string): Promise<Declared<K>> {
-    const placed = placedIn(file, text).find(({ id }) => id === idOf(ref));
+    const placed = placedIn(file, text, index.parsed).find(({ id }) => id === idOf(ref));
     if (placed?.resource === undefined)
       throw new DeclarationError('Invalid', `${thing(ref)} would not be declared any more.`);
     return declaredOf(placed, placed.resource as ResourceOf[K]);

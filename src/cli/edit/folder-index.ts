@@ -49,6 +49,14 @@ export interface FolderContent {
   readonly folders: readonly string[];
 }
 
+/**
+ * What documents hold, by the digest of their text: of a file with a thousand only the one that changed is parsed anew, and
+ * the others stay the same objects. Documents with problems are not among them, for those name lines.
+ */
+type ParsedDocuments = Map<string, readonly DeclaredIn[]>;
+/** Documents that are remembered at once; far more than anybody has. */
+const mostParsed = 100_000;
+
 interface ReadFile {
   readonly placed: readonly Placed[];
   readonly problem: string | undefined;
@@ -58,6 +66,7 @@ interface ReadFile {
 export function folderIndex(manifests: string, now: () => number) {
   const reader = new FolderReader(manifests, now);
   const files = new Map<string, ReadFile>();
+  const parsed: ParsedDocuments = new Map();
   let last: FolderContent | undefined;
   let running: Promise<FolderContent> | undefined;
 
@@ -66,7 +75,7 @@ export function folderIndex(manifests: string, now: () => number) {
     for await (const news of reader.news()) {
       hasNews = true;
       if ('text' in news && news.text === undefined) files.delete(news.file);
-      else files.set(news.file, readManifestFile(news));
+      else files.set(news.file, readManifestFile(news, parsed));
     }
     if (last !== undefined && !hasNews) return last;
     const placed = new Map<string, Placed>();
@@ -82,11 +91,16 @@ export function folderIndex(manifests: string, now: () => number) {
           );
       }
     }
+    const used = new Set([...placed.values()].map(({ digest }) => digest));
+    for (const digest of parsed.keys()) if (!used.has(digest)) parsed.delete(digest);
     last = { placed, problems, folders: [...reader.folders] };
     return last;
   }
 
   return {
+    /** For `placedIn` and `placedNow` on the texts of this folder. */
+    parsed,
+
     /** What the folder declares now. Throws the file system's error when the folder itself cannot be read. */
     read(): Promise<FolderContent> {
       // One at a time: two would each take some of the news.
@@ -99,7 +113,7 @@ export function folderIndex(manifests: string, now: () => number) {
 }
 
 /** The objects of our kinds in the text of one file. Throws NotYamlError. */
-export function placedIn(file: string, text: string): Placed[] {
+export function placedIn(file: string, text: string, parsed: ParsedDocuments = new Map()): Placed[] {
   const pieces = [...splitDocuments(text)];
   if (pieces.some((piece) => needsParserToSplit(piece.text))) {
     const documents = parseManifests(text);
@@ -122,15 +136,21 @@ export function placedIn(file: string, text: string): Placed[] {
       text: piece.text,
       digest: digestOf(piece.text),
     };
-    return placedOf(parseManifest(piece), place, true);
+    const known = parsed.get(place.digest);
+    const objects = known ?? parseManifest(piece);
+    if (known === undefined && objects.every((object) => !('problems' in object))) {
+      if (parsed.size >= mostParsed) parsed.clear();
+      parsed.set(place.digest, objects);
+    }
+    return placedOf(objects, place, true);
   });
 }
 
 /** Where a resource stands in the text that its file has now. Throws FileChangedError when it does so no longer. */
-export function placedNow({ file, id }: Placed, text: string): Placed {
+export function placedNow({ file, id }: Placed, text: string, parsed: ParsedDocuments): Placed {
   let found: Placed | undefined;
   try {
-    found = placedIn(file, text).find((each) => each.id === id);
+    found = placedIn(file, text, parsed).find((each) => each.id === id);
   } catch (error) {
     if (!(error instanceof NotYamlError)) throw error;
   }
@@ -165,10 +185,10 @@ function isList({ text, index }: Place): boolean {
   }
 }
 
-function readManifestFile(news: FileNews): ReadFile {
+function readManifestFile(news: FileNews, parsed: ParsedDocuments): ReadFile {
   if ('problem' in news) return { placed: [], problem: news.problem };
   try {
-    return { placed: placedIn(news.file, news.text ?? ''), problem: undefined };
+    return { placed: placedIn(news.file, news.text ?? '', parsed), problem: undefined };
   } catch (error) {
     if (!(error instanceof NotYamlError)) throw error;
     return { placed: [], problem: `line ${error.line}: ${error.message}` };
