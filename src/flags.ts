@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { gatewayURL } from './cli/gateway-url.ts';
+import { listenAddress } from './cli/listen-address.ts';
 import type { AccessLogChoice } from './observe/access-log.ts';
 import { logFormats, logLevels } from './observe/log.ts';
 import { roleSummaries } from './role-summaries.ts';
@@ -26,18 +28,13 @@ export const roleExamples: Readonly<Record<Command, readonly [string, string]>> 
 const cluster = ['controller', 'gateway'] as const;
 const serving = ['controller', 'gateway', 'standalone', 'start'] as const;
 
-/** A TCP address as flags take it: `HOST:PORT`, `:PORT` for every interface, `[::1]:PORT` for IPv6. */
-const hostPort = z
-  .string()
-  .regex(/^(\[[0-9a-fA-F:.]+\]|[^:\s]*):\d{1,5}$/, 'must be HOST:PORT, such as 127.0.0.1:8080 or :8080')
-  .transform((text) => {
-    const colon = text.lastIndexOf(':');
-    return {
-      host: text.slice(0, colon).replace(/^\[|\]$/g, '') || '::',
-      port: Number(text.slice(colon + 1)),
-    };
-  })
-  .refine(({ port }) => port <= 65_535, 'must have a port from 0 to 65535');
+const hostPort = z.string().transform((text, { issues }) => {
+  const address = listenAddress(text);
+  if (address !== undefined) return address;
+  const message = 'must be HOST:PORT with a port from 0 to 65535, such as 127.0.0.1:8080 or :8080';
+  issues.push({ code: 'custom', message, input: text });
+  return z.NEVER;
+});
 
 const namespaceName = z
   .string()
@@ -65,11 +62,7 @@ const httpURL = (what: string): z.ZodType<string> =>
     );
   }, `must be ${what}: http:// or https://, without user, query or fragment`);
 
-/** What callers use as base URL; `/v1` is added where the path is empty. */
-const gatewayURL = httpURL('the base URL that callers use').transform((text) => {
-  const url = new URL(text);
-  return url.pathname === '/' ? `${url.origin}/v1` : text.replace(/\/+$/, '');
-});
+const callersURL = httpURL('the base URL that callers use').transform(gatewayURL);
 
 const accessLogChoice = z
   .string()
@@ -143,7 +136,7 @@ export const flags = {
   'gateway-url': {
     commands: ['controller', 'standalone', 'start'],
     value: 'URL',
-    schema: gatewayURL,
+    schema: callersURL,
     help: 'base URL of callers, for the Secrets of keys',
   },
   namespace: {

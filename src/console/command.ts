@@ -6,7 +6,9 @@ import { CommandError } from '../cli/command-error.ts';
 import type { CommandContext } from '../cli/context.ts';
 import { DeclarationError } from '../cli/edit/declarations.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
+import { gatewayURL } from '../cli/gateway-url.ts';
 import { explained } from '../cli/help.ts';
+import { listenAddress } from '../cli/listen-address.ts';
 import { connectCluster, isFolder, listedNamespace, type PlaceFlags, withPlace } from '../cli/place.ts';
 import { adminCircuits } from '../cli/route/admin-circuits.ts';
 import { podCircuits } from '../cli/route/pod-circuits.ts';
@@ -161,11 +163,9 @@ async function tlsOf({ tlsCert, tlsKey }: Flags): Promise<{ cert: string; key: s
 }
 
 function address(text: string): { host: string; port: number } {
-  const parts = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]*)):(\d{1,5})$/.exec(text);
-  const port = Number(parts?.[3]);
-  if (parts === null || port > 65_535)
-    throw new InvalidArgumentError('Give HOST:PORT, such as 127.0.0.1:9091.');
-  return { host: parts[1] ?? (parts[2] || '::'), port };
+  const found = listenAddress(text);
+  if (found === undefined) throw new InvalidArgumentError('Give HOST:PORT, such as 127.0.0.1:9091.');
+  return found;
 }
 
 function baseURL(text: string): string {
@@ -173,7 +173,7 @@ function baseURL(text: string): string {
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '') {
     throw new InvalidArgumentError('Give an address such as http://127.0.0.1:8080/v1.');
   }
-  return url.pathname === '/' ? `${url.origin}/v1` : text.replace(/\/+$/, '');
+  return gatewayURL(text);
 }
 
 function minutes(text: string): number {

@@ -80,8 +80,8 @@ const refused: [string, string[], Record<string, string>, string][] = [
   ],
   ['a flag of another command', ['gateway', '--manifests', 'x'], {}, "Unknown option '--manifests'"],
   ['missing folder', ['standalone', '--data', 'd'], {}, '--manifests is missing'],
-  ['bad address', [...standalone, '--listen', '8080'], {}, '--listen: "8080" must be HOST:PORT, such as'],
-  ['bad port', [...standalone, '--listen', ':70000'], {}, 'must have a port from 0 to 65535'],
+  ['bad address', [...standalone, '--listen', '8080'], {}, '--listen: "8080" must be HOST:PORT with'],
+  ['bad port', [...standalone, '--listen', ':70000'], {}, 'HOST:PORT with a port from 0 to 65535'],
   [
     'bad address in a variable',
     standalone,
