@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ChatMessage, ChatRequest } from './chat-request.ts';
 import type { ConversionOptions, ConvertedRequest } from './conversion.ts';
-import { defined } from './defined.ts';
-import type { Dialect } from './dialect.ts';
 import { Dropped } from './dropped.ts';
 import type { NewId } from './ids.ts';
 import { isObject, type JsonObject } from './json.ts';
@@ -107,21 +105,31 @@ function convertMessages(
   refuseUnsupported(body);
   const tools = convertTools(body, context);
   const stopSequences = readStopSequences(body);
+  const messages = convertConversation(body, context);
+  const sampling = convertSampling(body, context);
+  const format = convertOutputFormat(body);
+  const effort = convertThinking(body, context);
+  const user = convertUser(body, context);
+  const stream = optionalBoolean(body, 'stream', '') === true;
+  const newField = dialect.maxTokensField === 'MaxCompletionTokens';
   const chat: ChatRequest = {
     model,
-    messages: convertConversation(body, context),
-    ...maxTokensField(maxTokens, dialect),
-    ...(stopSequences.length === 0 ? {} : { stop: stopSequences }),
-    ...defined({
-      ...convertSampling(body, context),
-      response_format: convertOutputFormat(body),
-      reasoning_effort: convertThinking(body, context),
-    }),
-    ...convertUser(body, context),
-    ...tools,
-    ...(optionalBoolean(body, 'stream', '') === true
-      ? { stream: true, stream_options: { include_usage: true } as const }
-      : {}),
+    messages,
+    max_completion_tokens: newField ? maxTokens : undefined,
+    max_tokens: newField ? undefined : maxTokens,
+    stop: stopSequences.length === 0 ? undefined : stopSequences,
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    top_k: sampling.topK,
+    response_format: format,
+    reasoning_effort: effort,
+    user,
+    safety_identifier: user,
+    tools: tools.tools,
+    tool_choice: tools.tool_choice,
+    parallel_tool_calls: tools.parallel_tool_calls,
+    stream: stream || undefined,
+    stream_options: stream ? { include_usage: true } : undefined,
   };
   noteUnread(body, known, context.dropped);
   context.dropped.refuseIf(strict);
@@ -133,13 +141,6 @@ function readMaxTokens(body: JsonObject): number {
   const count = optionalNumber(body, 'max_tokens', '', { integer: true, least: 1 });
   if (count === undefined) throw missing('max_tokens');
   return count;
-}
-
-function maxTokensField(count: number | undefined, dialect: Dialect): Partial<ChatRequest> {
-  if (count === undefined) return {};
-  return dialect.maxTokensField === 'MaxCompletionTokens'
-    ? { max_completion_tokens: count }
-    : { max_tokens: count };
 }
 
 function refuseUnsupported(body: JsonObject): void {
@@ -174,20 +175,19 @@ function convertSampling(body: JsonObject, context: MessagesContext) {
   if (topK !== undefined && !takesTopK) context.dropped.loss('top_k');
   return {
     temperature: optionalNumber(body, 'temperature', '', { least: 0, most: 1 }),
-    top_p: optionalNumber(body, 'top_p', '', { least: 0, most: 1 }),
-    top_k: takesTopK ? topK : undefined,
+    topP: optionalNumber(body, 'top_p', '', { least: 0, most: 1 }),
+    topK: takesTopK ? topK : undefined,
   };
 }
 
 /** `metadata.user_id`. Claude Code's is a JSON text of 150 characters or more; `user` takes 64. */
-function convertUser(body: JsonObject, context: MessagesContext): Partial<ChatRequest> {
-  const metadata = optionalObject(body, 'metadata', '') ?? {};
-  const userId = optionalString(metadata, 'user_id', 'metadata') ?? '';
-  if (userId === '') return {};
+function convertUser(body: JsonObject, context: MessagesContext): string | undefined {
+  const metadata = optionalObject(body, 'metadata', '');
+  const userId = metadata === undefined ? undefined : optionalString(metadata, 'user_id', 'metadata');
+  if (userId === undefined || userId === '') return undefined;
   if (!context.dialect.openAIExtras) {
     context.dropped.hint('metadata.user_id');
-    return {};
+    return undefined;
   }
-  const id = userId.length <= 64 ? userId : createHash('sha256').update(userId).digest('hex');
-  return { user: id, safety_identifier: id };
+  return userId.length <= 64 ? userId : createHash('sha256').update(userId).digest('hex');
 }

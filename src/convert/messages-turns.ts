@@ -68,6 +68,10 @@ class Turns {
 
   user(content: unknown, at: string): void {
     this.#endAssistant();
+    if (typeof content === 'string') {
+      if (content !== '') this.#others.push({ role: 'user', content });
+      return;
+    }
     const parts: ChatPart[] = [];
     for (const block of readBlocks(content, at)) {
       if (block.type === 'tool_result') this.#results.push(this.#result(block));
@@ -114,6 +118,11 @@ class Turns {
   }
 
   #endUser(): void {
+    if (this.#results.length === 0) {
+      for (const message of this.#others) this.#done.push(message);
+      this.#others = [];
+      return;
+    }
     const { messages, overflow } = toolMessages(this.#results, [...this.#callIds], this.#context.dialect);
     // No spread: as many arguments as a hostile request may have results would overflow the stack.
     for (const message of messages) this.#done.push(message);

@@ -36,6 +36,8 @@ interface Part {
 
 /** The content of a user message: text where it is nothing else, since many servers take no list. */
 export function userContent(owner: JsonObject, at: string, context: ResponsesContext) {
+  const { content } = owner;
+  if (typeof content === 'string') return content;
   const parts = readParts(owner, 'content', at).map((part) => mediaPart(part, context) ?? textPart(part));
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   if (texts.length === parts.length) return texts.join('\n');

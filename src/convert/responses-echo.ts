@@ -4,13 +4,10 @@ import { isObject, type JsonObject, listOf, objectOf } from './json.ts';
  * The part of a response object that repeats the request, with the vendor's defaults: numbers may not be null, every
  * key is there (formats: Responses object). The request has been checked; its values are shared, never changed.
  */
-export interface ResponsesEcho {
-  readonly model: string;
-  readonly [field: string]: unknown;
-}
+export type ResponsesEcho = ReturnType<typeof echoOf>;
 
 /** What a response says of the request that it answers. */
-export function echoOf(body: JsonObject, model: string): ResponsesEcho {
+export function echoOf(body: JsonObject, model: string) {
   const user = body['user'];
   return {
     model,
@@ -36,7 +33,7 @@ export function echoOf(body: JsonObject, model: string): ResponsesEcho {
     metadata: body['metadata'] ?? {},
     safety_identifier: body['safety_identifier'] ?? null,
     prompt_cache_key: body['prompt_cache_key'] ?? null,
-    ...(typeof user === 'string' ? { user } : {}),
+    user: typeof user === 'string' ? user : undefined,
   };
 }
 

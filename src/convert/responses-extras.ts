@@ -1,5 +1,4 @@
 import type { ChatRequest } from './chat-request.ts';
-import { defined } from './defined.ts';
 import type { JsonObject } from './json.ts';
 import { limits } from './limits.ts';
 import { asString, checkNesting, optionalObject, optionalString, pathOf } from './request-fields.ts';
@@ -10,19 +9,20 @@ const identifierLength = 64;
 
 /** Fields that only OpenAI's own chat-completions takes; hints elsewhere (formats: responses request). */
 export function convertExtras(body: JsonObject, context: ResponsesContext): Partial<ChatRequest> {
-  return defined({
+  return {
     user: identifier(body, 'user', context),
     safety_identifier: identifier(body, 'safety_identifier', context),
     prompt_cache_key: extra(body, 'prompt_cache_key', context),
     prompt_cache_retention: extra(body, 'prompt_cache_retention', context),
     service_tier: extra(body, 'service_tier', context),
     prompt_cache_options: cacheOptions(body, context),
-  });
+  };
 }
 
 /** `metadata` is repeated in the reply and goes no further: chat-completions takes it only for stored answers. */
 export function checkMetadata(body: JsonObject): void {
-  const metadata = optionalObject(body, 'metadata', '') ?? {};
+  const metadata = optionalObject(body, 'metadata', '');
+  if (metadata === undefined) return;
   for (const [key, value] of Object.entries(metadata)) asString(value, pathOf('metadata', key.slice(0, 64)));
 }
 

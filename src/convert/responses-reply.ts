@@ -6,7 +6,6 @@ import {
   callItem,
   callPrefix,
   customInput,
-  type ItemStatus,
   type MessagePart,
   messageItem,
   outputLogprobs,
@@ -20,48 +19,45 @@ import { endingOf, newIdentity, responseObject } from './responses-object.ts';
 import type { ResponsesState } from './responses-state.ts';
 import { ToolIds } from './tool-ids.ts';
 
-/** An item that waits to be told how it ended. */
-type Unfinished = (status: ItemStatus) => ResponsesItem;
-
 /** Converts a chat answer to a response object: reasoning, message, then the calls (formats: chat reply). */
 export function convertResponsesReply(answer: ChatAnswer, state: ResponsesState): ConvertedReply {
   const { finish, usage, serviceTier } = answer;
   const ending = endingOf(finish);
-  const items = [...reasoning(answer, state), ...message(answer, state), ...calls(answer, state)];
-  const output = items.map((item, index) =>
-    item(ending.status === 'incomplete' && index === items.length - 1 ? 'incomplete' : 'completed'),
-  );
+  const output: ResponsesItem[] = [];
+  addReasoning(answer, state, output);
+  addMessage(answer, state, output);
+  addCalls(answer, state, output);
+  const last = output.at(-1);
+  if (ending.status === 'incomplete' && last !== undefined)
+    output[output.length - 1] = { ...last, status: ending.status };
   const progress = { ...ending, output, usage, serviceTier };
   return { body: responseObject(newIdentity(state), progress, state), lost: lostOf(answer) };
 }
 
-function reasoning(answer: ChatAnswer, state: ResponsesState): readonly Unfinished[] {
+function addReasoning(answer: ChatAnswer, state: ResponsesState, output: ResponsesItem[]): void {
   const text = answer.reasoning.map((piece) => piece.text).join('');
-  if (text === '') return [];
-  const id = state.newId('rs_');
-  return [(status) => reasoningItem(id, status, text, state.summarized)];
+  if (text !== '') output.push(reasoningItem(state.newId('rs_'), 'completed', text, state.summarized));
 }
 
-function message(answer: ChatAnswer, state: ResponsesState): readonly Unfinished[] {
+function addMessage(answer: ChatAnswer, state: ResponsesState, output: ResponsesItem[]): void {
   const { text, refusal, citations } = answer;
   const logprobs = state.logprobs ? outputLogprobs(answer.logprobs) : [];
   const content: MessagePart[] = [];
   if (text !== '') content.push(outputTextPart(text, citations.map(urlCitation), logprobs));
   if (refusal !== '') content.push({ type: 'refusal', refusal });
-  if (content.length === 0) return [];
-  const id = state.newId('msg_');
-  return [(status) => messageItem(id, status, content)];
+  if (content.length > 0) output.push(messageItem(state.newId('msg_'), 'completed', content));
 }
 
-function calls(answer: ChatAnswer, state: ResponsesState): readonly Unfinished[] {
+function addCalls(answer: ChatAnswer, state: ResponsesState, output: ResponsesItem[]): void {
+  if (answer.toolCalls.length === 0) return;
   const ids = new ToolIds(state.newId, 'call_');
-  return answer.toolCalls.map((call) => {
+  for (const call of answer.toolCalls) {
     const origin = state.names.origin(call.name);
     const identity = { id: state.newId(callPrefix(origin)), callId: ids.take(call.id), origin };
     const text = origin.custom === true ? customInput(call.arguments) : wholeArguments(call.arguments);
     const cut = endingOf(answer.finish).status === 'incomplete' && isCut(call);
-    return (status) => callItem(identity, cut ? 'incomplete' : status, text);
-  });
+    output.push(callItem(identity, cut ? 'incomplete' : 'completed', text));
+  }
 }
 
 /** Whether the arguments break off: parallel calls may be cut before the last one. */

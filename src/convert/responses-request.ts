@@ -18,7 +18,7 @@ import {
 import { echoOf } from './responses-echo.ts';
 import { checkMetadata, convertExtras } from './responses-extras.ts';
 import { convertInput } from './responses-input.ts';
-import { convertParameters, wantsLogprobs, wantsSummary } from './responses-parameters.ts';
+import { convertParameters, wantsSummary } from './responses-parameters.ts';
 import type { ResponsesContext, ResponsesState } from './responses-state.ts';
 import { convertTools } from './responses-tool-choice.ts';
 import { ToolNames } from './tool-names.ts';
@@ -89,13 +89,34 @@ export function convertResponsesRequest(
   const stream = optionalBoolean(request, 'stream', '') === true;
   // Before the history: a declared tool keeps its name, one that only the history knows makes way.
   const tools = convertTools(request, context);
+  const messages = convertConversation(request, context);
+  const parameters = convertParameters(request, context);
+  const extras = convertExtras(request, context);
   const chat: ChatRequest = {
     model,
-    messages: convertConversation(request, context),
-    ...convertParameters(request, context),
-    ...convertExtras(request, context),
-    ...tools,
-    ...(stream ? { stream, stream_options: { include_usage: true } as const } : {}),
+    messages,
+    max_completion_tokens: parameters.max_completion_tokens,
+    max_tokens: parameters.max_tokens,
+    temperature: parameters.temperature,
+    top_p: parameters.top_p,
+    presence_penalty: parameters.presence_penalty,
+    frequency_penalty: parameters.frequency_penalty,
+    logprobs: parameters.logprobs,
+    top_logprobs: parameters.top_logprobs,
+    response_format: parameters.response_format,
+    verbosity: parameters.verbosity,
+    reasoning_effort: parameters.reasoning_effort,
+    user: extras.user,
+    safety_identifier: extras.safety_identifier,
+    prompt_cache_key: extras.prompt_cache_key,
+    prompt_cache_retention: extras.prompt_cache_retention,
+    service_tier: extras.service_tier,
+    prompt_cache_options: extras.prompt_cache_options,
+    tools: tools.tools,
+    tool_choice: tools.tool_choice,
+    parallel_tool_calls: tools.parallel_tool_calls,
+    stream: stream || undefined,
+    stream_options: stream ? { include_usage: true } : undefined,
   };
   checkMetadata(request);
   noteDropped(request, context);
@@ -104,7 +125,7 @@ export function convertResponsesRequest(
     echo: echoOf(request, callerModel),
     names: context.names,
     summarized: wantsSummary(request),
-    logprobs: wantsLogprobs(request),
+    logprobs: chat.logprobs === true,
     newId,
     now,
   };
@@ -151,6 +172,8 @@ function noteDropped(body: JsonObject, { dropped }: ResponsesContext): void {
   optionalObject(body, 'stream_options', '');
   if ((optionalString(body, 'truncation', '') ?? 'disabled') !== 'disabled') dropped.loss('truncation');
   noteUnread(body, { read, hints }, dropped);
-  for (const field of ['text', 'reasoning'] as const)
-    noteUnread(optionalObject(body, field, '') ?? {}, parts[field], dropped, field);
+  for (const field of ['text', 'reasoning'] as const) {
+    const part = optionalObject(body, field, '');
+    if (part !== undefined) noteUnread(part, parts[field], dropped, field);
+  }
 }

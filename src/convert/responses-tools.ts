@@ -49,15 +49,20 @@ interface Place {
 export function readTools(body: JsonObject, context: ResponsesContext): DeclaredTools {
   const read = readList(body, '', context);
   const carried = read.flat();
+  const found = foundTools(body, context);
+  if (found.length > 0) addUnknown(carried, found);
+  // A namespace may hold as many members as a list of tools: together they stay within the same bound.
+  if (carried.length > limits.tools) throw invalid('tools', `At most ${limits.tools} tools may be declared`);
+  return { carried, hosted: read.some((tools) => tools.length === 0) };
+}
+
+function addUnknown(carried: CarriedTool[], found: readonly CarriedTool[]): void {
   const known = new Set(carried.map(({ chat }) => chat.function.name));
-  for (const tool of foundTools(body, context)) {
+  for (const tool of found) {
     if (known.has(tool.chat.function.name)) continue;
     known.add(tool.chat.function.name);
     carried.push(tool);
   }
-  // A namespace may hold as many members as a list of tools: together they stay within the same bound.
-  if (carried.length > limits.tools) throw invalid('tools', `At most ${limits.tools} tools may be declared`);
-  return { carried, hosted: read.some((tools) => tools.length === 0) };
 }
 
 /** For each entry of a list of tools those that it brings. */
@@ -78,11 +83,12 @@ function readList(
 
 /** They stand in the history alone. */
 function foundTools(body: JsonObject, context: ResponsesContext): readonly CarriedTool[] {
-  return listOf(body['input']).flatMap((item, index) =>
-    isObject(item) && item['type'] === 'tool_search_output' && isClientSearch(item)
-      ? readList(item, pathOf('input', index), context).flat()
-      : [],
-  );
+  const found: CarriedTool[] = [];
+  for (const [index, item] of listOf(body['input']).entries()) {
+    if (!isObject(item) || item['type'] !== 'tool_search_output' || !isClientSearch(item)) continue;
+    for (const tool of readList(item, pathOf('input', index), context).flat()) found.push(tool);
+  }
+  return found;
 }
 
 function readNamespace(tool: JsonObject, at: string, context: ResponsesContext): readonly CarriedTool[] {

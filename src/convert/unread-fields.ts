@@ -23,8 +23,8 @@ export function noteUnread(
   dropped: Dropped,
   at: string = '',
 ): void {
-  for (const [field, value] of Object.entries(owner)) {
-    if (read.has(field) || !isAsked(value)) continue;
+  for (const field of Object.keys(owner)) {
+    if (read.has(field) || !isAsked(owner[field])) continue;
     if (hints.has(field)) dropped.hint(pathOf(at, field));
     else dropped.loss(pathOf(at, field));
   }

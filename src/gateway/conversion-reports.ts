@@ -64,6 +64,7 @@ export function createConversionReports(options: {
   return {
     ran(conversion, dropped) {
       counters.converted(conversion);
+      if (dropped.length === 0) return;
       for (const field of new Set(dropped.map(droppedLabel))) counters.dropped(conversion, field);
     },
     lost(conversion, lost) {

@@ -4,7 +4,6 @@ import { isObject, type JsonObject } from '../convert/json.ts';
 // Nobody knows it, so nobody's text can be taken for a mark.
 const nonce = randomUUID();
 const isMark = new RegExp(`^${nonce}:(\\d+);$`);
-const marks = new RegExp(`${nonce}:(\\d+);`);
 
 /** The types of content parts and tool results whose text conversions carry over. */
 const textTypes: ReadonlySet<unknown> = new Set(['text', 'input_text', 'output_text']);
@@ -47,14 +46,18 @@ export class LongTexts {
   /** The bytes of a request, with those of the texts that were carried over. */
   write(chat: object): Buffer {
     const json = JSON.stringify(chat);
-    if (this.#texts.length === 0) return Buffer.from(json);
-    // Every second piece is the number of a text.
-    const pieces = json.split(marks);
-    return Buffer.concat(
-      pieces.map((piece, index) =>
-        index % 2 === 0 ? Buffer.from(piece) : (this.#texts[Number(piece)]?.bytes ?? nothing),
-      ),
-    );
+    const pieces: Buffer[] = [];
+    let from = 0;
+    for (let at = json.indexOf(nonce); at !== -1; at = json.indexOf(nonce, from)) {
+      const number = at + nonce.length + 1;
+      const end = json.indexOf(';', number);
+      pieces.push(Buffer.from(json.slice(from, at)));
+      pieces.push(this.#texts[Number(json.slice(number, end))]?.bytes ?? nothing);
+      from = end + 1;
+    }
+    if (from === 0) return Buffer.from(json);
+    pieces.push(Buffer.from(json.slice(from)));
+    return Buffer.concat(pieces);
   }
 
   #carryConversation(body: JsonObject): void {

@@ -28,9 +28,9 @@ export function convert(body: unknown, dialect?: Dialect, strict?: boolean) {
   return convertResponsesRequest(body, options(dialect, strict));
 }
 
-/** The chat request for a body that has at least a model. */
+/** The chat request, as it is written, for a body that has at least a model. */
 export function chatOf(body: Json, dialect?: Dialect): Json {
-  return { ...convert({ model: 'm', input: 'hi', ...body }, dialect).chat };
+  return JSON.parse(JSON.stringify(convert({ model: 'm', input: 'hi', ...body }, dialect).chat)) as Json;
 }
 
 /** The chat messages for these items. */
