@@ -407,7 +407,11 @@ export function declarationsContract(open: () => ContractPlace): void {
       });
       expect(manifest).toBe(text);
       expect(
-        (await refusal(declarations.rewrite(made, made.manifest.replace('5', '7'), {}, signal))).reason,
+        (
+          await refusal(
+            declarations.rewrite(made, made.manifest.replace('priority: 5', 'priority: 7'), {}, signal),
+          )
+        ).reason,
       ).toBe('Conflict');
       expect((await declarations.get(ref, signal)).manifest).toBe(text);
     });

@@ -27,7 +27,9 @@ export function steadyLoad(caller: Caller, model: string, perSecond: number): St
       else if (stream && !text.endsWith('data: [DONE]\n\n')) fail('the stream is cut off');
       else if (!stream) JSON.parse(text);
     } catch (error) {
-      fail(String(error));
+      // What fetch throws says only that it failed; the cause says how.
+      const { cause } = error as { cause?: unknown };
+      fail(cause === undefined ? String(error) : `${error}: ${cause}`);
     }
   };
   const timer = setInterval(() => {
