@@ -1,6 +1,5 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { manifest } from '../support/standalone.ts';
 import { openConsole, startBrowser } from './browser.ts';
 import { type StandaloneWithConsole, startWithConsole } from './standalone-console.ts';
 
@@ -14,13 +13,18 @@ let standalone: StandaloneWithConsole;
 
 beforeAll(async () => {
   const names = Array.from({ length: models }, (_, index) => `family-${index % 10}/model-${index}`);
-  const node = (index: number): string =>
-    manifest('UpstreamNode', `node-${index}`, {
-      baseURL: `http://127.0.0.1:1/v${index}`,
-      manualModels: names,
-      sync: { discovery: 'Never' },
-      healthCheck: { mode: 'None' },
-    });
+  const node = (index: number): string => `apiVersion: modelgateway.dev/v1alpha1
+kind: UpstreamNode
+metadata:
+  name: node-${index}
+spec:
+  baseURL: http://127.0.0.1:1/v${index}
+  sync:
+    discovery: Never
+  healthCheck:
+    mode: None
+  manualModels:
+${names.map((name) => `    - ${name}\n`).join('')}`;
   browser = await startBrowser();
   standalone = await startWithConsole({
     manifests: { 'nodes.yaml': Array.from({ length: nodes }, (_, index) => node(index)).join('---\n') },
