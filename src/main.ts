@@ -5,16 +5,18 @@ import { roleSummaries } from './role-summaries.ts';
 
 const args = process.argv.slice(2);
 const calledAs = basename(process.argv[1] ?? '').replace(/\.[a-z]+$/, '');
-// kubectl runs plugins by these names; it knows no roles.
+// kubectl runs plugins by these names.
 const isPlugin = calledAs === 'kubectl-modelgateway';
 const isCompleter = calledAs === 'kubectl_complete-modelgateway';
+// What runs as a server is not for kubectl.
+const roles: Readonly<Record<string, string>> =
+  isPlugin || isCompleter ? { seal: roleSummaries.seal } : roleSummaries;
 
 // Commands for people must answer at once, so nothing of the roles is loaded for them, nor the other way round.
-if (isPlugin || isCompleter || !isForRole(args)) {
+if (isCompleter || !isForRole(args)) {
   keepCompiled();
   const { runCommand } = await import('./cli/run.ts');
   const name = isPlugin || isCompleter ? 'kubectl modelgateway' : 'model-gateway';
-  const roles = name === 'model-gateway' ? roleSummaries : {};
   await runCommand(isCompleter ? ['__complete', ...args] : args, name, roles, {
     console: {
       summary: 'the administration interface, in your browser',
@@ -27,10 +29,10 @@ if (isPlugin || isCompleter || !isForRole(args)) {
 
 /** No command means the quick start, which takes flags; `help ROLE` is the role's to answer. */
 function isForRole([first, second]: readonly string[]): boolean {
-  if (first === undefined) return true;
-  if (first === 'help') return second !== undefined && Object.hasOwn(roleSummaries, second);
-  if (first.startsWith('-')) return !['-h', '--help', '-V', '--version'].includes(first);
-  return Object.hasOwn(roleSummaries, first);
+  if (first === 'help') return second !== undefined && Object.hasOwn(roles, second);
+  if (first === undefined) return !isPlugin;
+  if (first.startsWith('-')) return !isPlugin && !['-h', '--help', '-V', '--version'].includes(first);
+  return Object.hasOwn(roles, first);
 }
 
 /** Halves the time until a command answers, from the second call on. In the user's own folder, where nobody else may write. */

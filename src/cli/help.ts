@@ -35,7 +35,9 @@ export function formatHelp(command: Command, helper: Help): string {
     `Usage: ${usage(command, helper)}`,
     ...(command.description() === '' ? [] : [command.description()]),
     ...(notes?.notes ?? []),
-    ...(rows.length === 0 ? [] : ['', ...columns(rows)]),
+    // The program itself says nothing before its commands, and its screen is full.
+    ...(rows.length === 0 || command.description() === '' ? [] : ['']),
+    ...(rows.length === 0 ? [] : columns(rows)),
     ...(has('--manifests') ? [`More flags (${more}): ${root(command)} help flags`] : []),
     ...(examples.length === 0
       ? []

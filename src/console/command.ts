@@ -44,13 +44,9 @@ export const addConsole: AddCommand = (program, context) => {
         .argParser(address)
         .default({ host: '127.0.0.1', port: 0 }, '127.0.0.1, any port'),
     )
-    .option(
-      '--gateway-url <url>',
-      'base URL of the gateway, for "Try it" and snippets (else a pod is reached by port-forward)',
-      baseURL,
-    )
-    .option('--home-namespace <name>', "the platform team's namespace (default: the listed one)")
-    .option('--admin-url <url>', 'admin address of a gateway on a folder (http://127.0.0.1:9090)')
+    .option('--gateway-url <url>', 'base URL of the gateway (else by port-forward)', baseURL)
+    .option('--home-namespace <name>', "the platform team's namespace (as listed)")
+    .option('--admin-url <url>', 'of a gateway on a folder (http://127.0.0.1:9090)')
     .option('--read-only', 'nothing can be changed')
     .option('--no-open', 'do not open the browser')
     .option('--idle-minutes <n>', 'signed out after this time without an act', minutes, 60)

@@ -24,6 +24,12 @@ export function wholeProgram(print: (text: string) => void = () => {}): Promise<
     [],
     roleSummaries,
     true,
+    {
+      console: {
+        summary: 'the console',
+        load: async () => (await import('../../src/console/command.ts')).addConsole,
+      },
+    },
   );
 }
 

@@ -1,12 +1,17 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { roleExamples } from '../../src/flags.ts';
 import { runShell } from '../support/cli.ts';
 import { startProgram } from '../support/program.ts';
 
 // What ends the `--help` of each role is typed as it stands there; in a cluster as far as one gets without.
+// In this order: what standalone leaves in its data folder is what `seal --data` takes.
+/** Nobody has the key to it. */
+const recipient = 'age1wdqynks8rfezd37dr0p9dxpxfqwawts9susgqt8xu92yf0pdqges56nrg9';
 let cwd: string;
 beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), 'model-gateway-role-examples-'));
@@ -36,3 +41,14 @@ test.each([...roleExamples.controller, ...roleExamples.gateway, ...roleExamples.
     expect([code, stderr]).toEqual([1, expect.stringMatching(/nothing|tls\.crt/)]);
   },
 );
+
+test('kubectl modelgateway seals, and serves nothing', async () => {
+  const plugin = join(cwd, 'kubectl-modelgateway.ts');
+  await symlink(fileURLToPath(new URL('../../src/main.ts', import.meta.url)), plugin);
+  const run = (args: string) => runShell(`"${process.execPath}" ${plugin} ${args}`, { cwd });
+  const sealed = await run(`seal --recipient ${recipient} --name a --base-url https://a.example/v1 < key`);
+  expect([sealed.code, sealed.stderr]).toEqual([0, '']);
+  expect(sealed.stdout).toContain('BEGIN AGE ENCRYPTED FILE');
+  expect((await run('--help')).stdout).toMatch(/^Usage: kubectl modelgateway COMMAND[\s\S]*^ {2}seal /m);
+  expect(await run('gateway')).toMatchObject({ code: 2, stderr: expect.stringContaining('unknown command') });
+});
