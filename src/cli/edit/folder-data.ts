@@ -15,6 +15,8 @@ interface Remembered<T> {
   readonly value: T;
 }
 
+export type FolderData = ReturnType<typeof folderData>;
+
 /** What standalone mode keeps in its data folder, read while it runs. Nothing is ever written, and what is missing is empty. */
 export function folderData(data: string | undefined) {
   const records = new Map<string, Remembered<RecordFile | undefined>>();

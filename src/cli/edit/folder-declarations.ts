@@ -4,7 +4,6 @@ import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import { apiVersion } from '../../resources/parse.ts';
-import { authored } from '../../store/identified.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
 import { changedMeanwhile, invalidResource, ourCause, thing } from './api-failure.ts';
 import { applyEdits, valueAt } from './apply-edits.ts';
@@ -15,6 +14,7 @@ import {
   type Ref,
   type WriteOptions,
 } from './declarations.ts';
+import { declaredMade } from './declared-made.ts';
 import type { Edit } from './edit.ts';
 import { documentValue, editYaml } from './edit-yaml.ts';
 import { folderData } from './folder-data.ts';
@@ -75,28 +75,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
   async function made<K extends Kind>(ref: Ref<K>): Promise<Declared<K> | undefined> {
     if (ref.kind !== 'APIKey') return undefined;
     const found = (await data.madeKeys()).get(idOf(ref));
-    return found === undefined ? undefined : (declaredMade(found) as Promise<Declared<never>>);
-  }
-
-  async function declaredMade({
-    key,
-    file,
-  }: {
-    key: ResourceOf['APIKey'];
-    file: string;
-  }): Promise<Declared<'APIKey'>> {
-    const { status: _, metadata, ...others } = authored(key);
-    const { namespace: inNamespace, name } = metadata;
-    return {
-      resource: { ...(await data.withStatus(key)), metadata: key.metadata },
-      version: `made ${key.metadata.uid}`,
-      source: file,
-      managedBy: 'the keys API (/v1/keys)',
-      manifest: stringify(
-        { ...others, metadata: { name, namespace: inNamespace } },
-        { lineWidth: 0, compat: 'yaml-1.1' },
-      ),
-    };
+    return found === undefined ? undefined : (declaredMade(data, found) as Promise<Declared<never>>);
   }
 
   /** Where a resource is declared, and that it is valid. Throws DeclarationError. */
@@ -202,7 +181,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
     }
     for (const each of keys.values()) {
       if (inNamespace !== undefined && each.key.metadata.namespace !== inNamespace) continue;
-      found.push((await declaredMade(each)) as Declared<never>);
+      found.push((await declaredMade(data, each)) as Declared<never>);
     }
     return found.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
   }

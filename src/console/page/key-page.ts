@@ -1,13 +1,11 @@
 import type { KeyRow, Place } from '../shapes.ts';
-import { change, declare, setEnabled } from './changing.ts';
+import { change, setEnabled } from './changing.ts';
 import { DeleteDialog } from './delete-dialog.ts';
 import { useDetail } from './detail.ts';
 import { Dialog } from './dialog.ts';
 import { html, useState, type View } from './htm-preact.js';
-import { type KeyKind, keyPath, keysPath } from './keys-page.ts';
-import { labelled } from './labelled.ts';
-import { nameField } from './name-field.ts';
-import { NewKey } from './new-key.ts';
+import { changeable } from './key-fields.ts';
+import { type KeyKind, keysPath } from './keys-page.ts';
 import { done, failed } from './notices.ts';
 import { denial, useRights } from './rights.ts';
 import { go } from './router.ts';
@@ -19,106 +17,6 @@ import { type Problems, SpecFields } from './spec-fields.ts';
 import { When } from './when.ts';
 
 type Input = { currentTarget: HTMLInputElement };
-
-/** Fields of a key that can be changed after it was made. */
-const changeable: Readonly<Record<KeyKind, readonly string[]>> = {
-  APIKey: ['displayName', 'enabled', 'expirationTime', 'models', 'conversion', 'nodeNamespaces'],
-  MasterKey: ['displayName', 'enabled', 'expirationTime'],
-};
-
-/** Creates a key: its text is shown once, or goes into a Secret. */
-export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): View {
-  const rights = useRights(place.namespace);
-  const schema = useSchema(kind);
-  const denied = denial(place, rights, kind, 'create');
-  const [name, setName] = useState('');
-  const [namespace, setNamespace] = useState(place.namespace);
-  const [inSecret, setInSecret] = useState(false);
-  const [secretName, setSecretName] = useState('');
-  const [values, setValues] = useState<Fields>({});
-  const [problems, setProblems] = useState<Problems>(new Map());
-  const [made, setMade] = useState<string | undefined>(undefined);
-  if (schema === undefined) return html`<p aria-busy="true">Reading the fields…</p>`;
-  const ref: Ref = { kind, namespace, name };
-  const disabled = denied !== undefined;
-
-  const save = async (showYaml: boolean): Promise<void> => {
-    setProblems(new Map());
-    const edits = specEdits({}, inSecret ? { ...values, secretName: secretName || name } : values, schema);
-    try {
-      const saved = await declare(ref, inSecret ? { edits } : { edits, newKey: true }, showYaml || undefined);
-      if (saved === undefined) return;
-      if (saved.value === undefined) {
-        done(`Created ${name}. Its key is in the Secret ${secretName || name}.`);
-        go(keyPath({ kind, namespace, name }));
-      } else setMade(saved.value);
-    } catch (error) {
-      if (error instanceof Refusal)
-        setProblems(new Map(error.causes.map(({ field, message }) => [field, message])));
-      failed(error);
-    }
-  };
-
-  return html`<section class="narrow">
-    <h1>Create ${kind === 'APIKey' ? 'an API key' : 'a master key'}</h1>
-    <form
-      noValidate
-      onSubmit=${(event: Event) => {
-        event.preventDefault();
-        void save(false);
-      }}
-    >
-      ${denied && html`<p class="problem" role="note">${denied}</p>`}
-      ${nameField({
-        value: name,
-        hint: 'Lower-case letters, digits, dashes and dots, such as the name of the program that gets it.',
-        wrong: problems.get('metadata.name'),
-        disabled,
-        onChange: setName,
-      })}
-      <fieldset>
-        <legend>Where the key goes</legend>
-        <label>
-          <input type="radio" name="source" checked=${!inSecret} disabled=${disabled} onChange=${() => setInSecret(false)} />
-          Show it to me, once
-        </label>
-        <label>
-          <input type="radio" name="source" checked=${inSecret} disabled=${disabled} onChange=${() => setInSecret(true)} />
-          Into a Secret, ready for a pod's envFrom
-        </label>
-      </fieldset>
-      ${
-        inSecret &&
-        labelled(
-          { id: 'spec.secretName', label: 'Name of the Secret', wrong: problems.get('spec.secretName') },
-          (names) => html`<input ...${names} value=${secretName} placeholder=${name} disabled=${disabled}
-            onInput=${(event: Input) => setSecretName(event.currentTarget.value)} />`,
-        )
-      }
-      <${SpecFields} path="spec" schema=${schema} names=${kind === 'APIKey' ? ['expirationTime', 'models'] : ['expirationTime']}
-        values=${values} disabled=${disabled} problems=${problems} onChange=${setValues} />
-      <details>
-        <summary>More</summary>
-        <div class="fields">
-          <label>
-            <span>Namespace</span>
-            <input value=${namespace} disabled=${disabled} onInput=${(event: Input) => setNamespace(event.currentTarget.value)} />
-          </label>
-          <${SpecFields} path="spec" schema=${schema} names=${changeable[kind].filter((field) => field !== 'expirationTime' && field !== 'models')}
-            values=${values} disabled=${disabled} problems=${problems} onChange=${setValues} />
-        </div>
-      </details>
-      <div class="actions">
-        <button type="submit" disabled=${disabled}>Create</button>
-        <button type="button" class="secondary" disabled=${disabled} onClick=${() => void save(true)}>Show YAML</button>
-      </div>
-    </form>
-    ${
-      made !== undefined &&
-      html`<${NewKey} place=${place} kind=${kind} name=${name} value=${made} onClose=${() => go(keyPath({ kind, namespace, name }))} />`
-    }
-  </section>`;
-}
 
 /** One key: how it stands, what may be changed, rotation, and how to use it. */
 export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string; name: string }): View {

@@ -1,9 +1,10 @@
 import type { Place } from '../shapes.ts';
 import { Proposals, setShowsYaml, showsYaml } from './changing.ts';
 import { html, render, useEffect, useState, type View } from './htm-preact.js';
-import { KeyPage, NewKeyPage } from './key-page.ts';
+import { KeyPage } from './key-page.ts';
 import { KeysPage } from './keys-page.ts';
 import { followServer, useLive } from './live-rows.ts';
+import { NewKeyPage } from './new-key-page.ts';
 import { NewNodePage, NodePage } from './node-page.ts';
 import { NodesPage } from './nodes-page.ts';
 import { Notices } from './notices.ts';

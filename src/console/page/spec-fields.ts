@@ -239,7 +239,7 @@ function numberOf(text: string): number | string {
 }
 
 /** Names that people typed one per line or separated by commas; each once. */
-export function namesIn(text: string): string[] {
+function namesIn(text: string): string[] {
   return [...new Set(text.split(/[\n,]/).map((name) => name.trim()))].filter((name) => name !== '');
 }
 

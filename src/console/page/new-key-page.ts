@@ -1,0 +1,111 @@
+import type { Place } from '../shapes.ts';
+import { declare } from './changing.ts';
+import { html, useState, type View } from './htm-preact.js';
+import { changeable } from './key-fields.ts';
+import { type KeyKind, keyPath } from './keys-page.ts';
+import { labelled } from './labelled.ts';
+import { nameField } from './name-field.ts';
+import { NewKey } from './new-key.ts';
+import { done, failed } from './notices.ts';
+import { denial, useRights } from './rights.ts';
+import { go } from './router.ts';
+import { useSchema } from './schema.ts';
+import { type Ref, Refusal } from './server.ts';
+import { type Fields, specEdits } from './spec-edits.ts';
+import { type Problems, SpecFields } from './spec-fields.ts';
+
+type Input = { currentTarget: HTMLInputElement };
+
+/** Creates a key: its text is shown once, or goes into a Secret. */
+export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): View {
+  const rights = useRights(place.namespace);
+  const schema = useSchema(kind);
+  const denied = denial(place, rights, kind, 'create');
+  const [name, setName] = useState('');
+  const [namespace, setNamespace] = useState(place.namespace);
+  const [inSecret, setInSecret] = useState(false);
+  const [secretName, setSecretName] = useState('');
+  const [values, setValues] = useState<Fields>({});
+  const [problems, setProblems] = useState<Problems>(new Map());
+  const [made, setMade] = useState<string | undefined>(undefined);
+  if (schema === undefined) return html`<p aria-busy="true">Reading the fields…</p>`;
+  const ref: Ref = { kind, namespace, name };
+  const disabled = denied !== undefined;
+
+  const save = async (showYaml: boolean): Promise<void> => {
+    setProblems(new Map());
+    const edits = specEdits({}, inSecret ? { ...values, secretName: secretName || name } : values, schema);
+    try {
+      const saved = await declare(ref, inSecret ? { edits } : { edits, newKey: true }, showYaml || undefined);
+      if (saved === undefined) return;
+      if (saved.value === undefined) {
+        done(`Created ${name}. Its key is in the Secret ${secretName || name}.`);
+        go(keyPath({ kind, namespace, name }));
+      } else setMade(saved.value);
+    } catch (error) {
+      if (error instanceof Refusal)
+        setProblems(new Map(error.causes.map(({ field, message }) => [field, message])));
+      failed(error);
+    }
+  };
+
+  return html`<section class="narrow">
+    <h1>Create ${kind === 'APIKey' ? 'an API key' : 'a master key'}</h1>
+    <form
+      noValidate
+      onSubmit=${(event: Event) => {
+        event.preventDefault();
+        void save(false);
+      }}
+    >
+      ${denied && html`<p class="problem" role="note">${denied}</p>`}
+      ${nameField({
+        value: name,
+        hint: 'Lower-case letters, digits, dashes and dots, such as the name of the program that gets it.',
+        wrong: problems.get('metadata.name'),
+        disabled,
+        onChange: setName,
+      })}
+      <fieldset>
+        <legend>Where the key goes</legend>
+        <label>
+          <input type="radio" name="source" checked=${!inSecret} disabled=${disabled} onChange=${() => setInSecret(false)} />
+          Show it to me, once
+        </label>
+        <label>
+          <input type="radio" name="source" checked=${inSecret} disabled=${disabled} onChange=${() => setInSecret(true)} />
+          Into a Secret, ready for a pod's envFrom
+        </label>
+      </fieldset>
+      ${
+        inSecret &&
+        labelled(
+          { id: 'spec.secretName', label: 'Name of the Secret', wrong: problems.get('spec.secretName') },
+          (names) => html`<input ...${names} value=${secretName} placeholder=${name} disabled=${disabled}
+            onInput=${(event: Input) => setSecretName(event.currentTarget.value)} />`,
+        )
+      }
+      <${SpecFields} path="spec" schema=${schema} names=${kind === 'APIKey' ? ['expirationTime', 'models'] : ['expirationTime']}
+        values=${values} disabled=${disabled} problems=${problems} onChange=${setValues} />
+      <details>
+        <summary>More</summary>
+        <div class="fields">
+          <label>
+            <span>Namespace</span>
+            <input value=${namespace} disabled=${disabled} onInput=${(event: Input) => setNamespace(event.currentTarget.value)} />
+          </label>
+          <${SpecFields} path="spec" schema=${schema} names=${changeable[kind].filter((field) => field !== 'expirationTime' && field !== 'models')}
+            values=${values} disabled=${disabled} problems=${problems} onChange=${setValues} />
+        </div>
+      </details>
+      <div class="actions">
+        <button type="submit" disabled=${disabled}>Create</button>
+        <button type="button" class="secondary" disabled=${disabled} onClick=${() => void save(true)}>Show YAML</button>
+      </div>
+    </form>
+    ${
+      made !== undefined &&
+      html`<${NewKey} place=${place} kind=${kind} name=${name} value=${made} onClose=${() => go(keyPath({ kind, namespace, name }))} />`
+    }
+  </section>`;
+}
