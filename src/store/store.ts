@@ -113,7 +113,7 @@ export interface ResourceEvent {
   };
   readonly type: 'Normal' | 'Warning';
   readonly reason: Reason;
-  /** What was done, a CamelCase verb: `Synchronize`, `IssueKey`. */
+  /** What was done, a CamelCase verb: `SyncModels`, `IssueKey`. */
   readonly action: string;
   /** For people, at most 1 kB. Never a credential. */
   readonly note: string;
