@@ -93,7 +93,7 @@ export function loadKubeconfig(source: KubeconfigSource): SharedKubeConfig {
     loadFile(config, source.kubeconfig);
     folder = dirname(source.kubeconfig);
   } else {
-    config.loadFromDefault();
+    loadDefault(config);
     if (config.getCurrentContext() === 'loaded-context' && source.server === undefined) {
       throw new Error(
         'no cluster configuration found: set KUBECONFIG, create ~/.kube/config, or run in a pod with a service account',
@@ -174,6 +174,18 @@ function loadFile(config: KubeConfig, path: string) {
   } catch {
     // The parser's own message quotes the line, which may hold a token.
     throw new Error(`kubeconfig ${path} is not valid: write it anew with the tool that made it`);
+  }
+}
+
+function loadDefault(config: KubeConfig) {
+  const named = process.env['KUBECONFIG'];
+  if (named && !named.includes(delimiter)) return loadFile(config, named);
+  try {
+    config.loadFromDefault();
+  } catch {
+    // As above: the message may quote a token.
+    const where = named ? `of KUBECONFIG=${named}` : 'in ~/.kube/config';
+    throw new Error(`the kubeconfig ${where} cannot be read or is not valid: mend it, or set KUBECONFIG`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ApiError } from '../../../src/kube/api-error.ts';
@@ -422,6 +422,12 @@ describe('configuration', () => {
     writeFileSync(path, 'users: [{token: "hush-hush" oops');
     expect(() => connectKube({ userAgent: 't', kubeconfig: path })).toThrow(/is not valid/);
     expect(() => connectKube({ userAgent: 't', kubeconfig: path })).not.toThrow(/hush/);
+    for (const named of [path, `${path}${delimiter}/no/such/file`]) {
+      vi.stubEnv('KUBECONFIG', named);
+      expect(() => connectKube({ userAgent: 't' })).toThrow(/broken.*not valid/);
+      expect(() => connectKube({ userAgent: 't' })).not.toThrow(/hush/);
+      vi.unstubAllEnvs();
+    }
   });
 
   test.each([
