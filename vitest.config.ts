@@ -73,6 +73,7 @@ export default defineConfig({
           globalSetup: ['test/support/control-plane-setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          expect: { poll: { timeout: 10_000 } },
           maxWorkers: 2,
         },
       },
