@@ -1,4 +1,5 @@
 import type { Edited } from '../shapes.ts';
+import { changedHere } from './detail.ts';
 import { Dialog } from './dialog.ts';
 import { DiffView } from './diff-view.ts';
 import { html, useEffect, useState, type View } from './htm-preact.js';
@@ -73,7 +74,9 @@ export async function change(
       });
       if (!accepted) return undefined;
     }
-    return await edit(ref, wishes, at);
+    const edited = await edit(ref, wishes, at);
+    changedHere(ref);
+    return edited;
   } catch (error) {
     if (!(error instanceof Refusal) || error.reason !== 'Conflict' || version === undefined) throw error;
     const now = await readDetail(ref);

@@ -3,6 +3,13 @@ import { useEffect, useState } from './htm-preact.js';
 import { idOf, useLive } from './live-rows.ts';
 import { type Ref, readDetail } from './server.ts';
 
+const watchers = new Set<(id: string) => void>();
+
+/** Says that a resource was just changed here: the view must not judge the next act by what it was before. */
+export function changedHere(ref: Ref): void {
+  for (const watcher of watchers) watcher(idOf(ref));
+}
+
 /** One resource, whole, read again whenever its row changes; or why it cannot be read. */
 export function useDetail(ref: Ref): {
   readonly detail: Detail | undefined;
@@ -13,6 +20,14 @@ export function useDetail(ref: Ref): {
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const id = idOf(ref);
   const row = rows.get(id);
+  const [changes, setChanges] = useState(0);
+  useEffect(() => {
+    const watcher = (changed: string): void => {
+      if (changed === id) setChanges((count) => count + 1);
+    };
+    watchers.add(watcher);
+    return () => void watchers.delete(watcher);
+  }, [id]);
   useEffect(() => {
     let here = true;
     readDetail(ref).then(
@@ -28,6 +43,6 @@ export function useDetail(ref: Ref): {
     return () => {
       here = false;
     };
-  }, [id, JSON.stringify(row), connection === 'broken']);
+  }, [id, JSON.stringify(row), connection === 'broken', changes]);
   return { detail, problem };
 }

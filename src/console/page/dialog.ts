@@ -4,9 +4,11 @@ import { type Child, html, useEffect, useRef, type View } from './htm-preact.js'
 export function Dialog(props: {
   readonly title: string;
   readonly onClose: () => void;
+  /** Closed by a button of its own alone: what it shows is lost with it. */
+  readonly stays?: true;
   readonly children?: Child;
 }): View {
-  const { title, onClose, children } = props;
+  const { title, onClose, stays, children } = props;
   const element = useRef<HTMLDialogElement | null>(null);
   useEffect(() => {
     const before = document.activeElement;
@@ -21,15 +23,18 @@ export function Dialog(props: {
   // The browser says that it has closed a frame later: a dialog that is opened again by then would be closed instead.
   const cancel = (event: Event): void => {
     event.preventDefault();
-    onClose();
+    if (!stays) onClose();
   };
   const closed = (event: { currentTarget: HTMLDialogElement }): void => {
-    if (event.currentTarget.isConnected) onClose();
+    if (!event.currentTarget.isConnected) return;
+    // At a second Escape browsers close a dialog whatever the page says.
+    if (stays) event.currentTarget.showModal();
+    else onClose();
   };
   return html`<dialog ref=${element} onCancel=${cancel} onClose=${closed} aria-labelledby="dialog-title">
     <article>
       <header>
-        <button aria-label="Close" rel="prev" onClick=${onClose}></button>
+        ${!stays && html`<button aria-label="Close" rel="prev" onClick=${onClose}></button>`}
         <h2 id="dialog-title">${title}</h2>
       </header>
       ${children}

@@ -14,7 +14,7 @@ export function NewKey(props: {
   readonly onClose: () => void;
 }): View {
   const { place, kind, name, value, onClose } = props;
-  return html`<${Dialog} title=${`The key ${name}`} onClose=${onClose}>
+  return html`<${Dialog} title=${`The key ${name}`} stays onClose=${onClose}>
     <p>Copy it now: it is shown this once and is stored nowhere. Only its hash is.</p>
     <div class="copy-line"><code class="secret" data-testid="new-key">${value}</code><${CopyButton} text=${value} what="the key" /></div>
     ${kind === 'APIKey' && html`<${Snippets} gatewayURL=${place.gatewayURL} />`}
