@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { folderDeclarations } from './cli/edit/folder-declarations.ts';
 import { adminCircuits } from './cli/route/admin-circuits.ts';
 import { type RunningConsole, startConsole } from './console/console.ts';
 import { explainFrom } from './console/explain.ts';
 import { productVersion } from './observe/version.ts';
-import { explain, listenOn } from './process.ts';
+import { explain } from './process.ts';
 
 /** What the thread of the console is given. */
 export interface ConsoleWorkerData {
@@ -15,29 +14,28 @@ export interface ConsoleWorkerData {
   readonly data: string;
   readonly homeNamespace: string;
   readonly baseURL: string;
+  /** The loopback address that browsers use; the thread listens on another port behind it. */
   readonly host: string;
-  /** Another one is taken where it is busy. */
-  readonly port: number;
+  readonly frontPort: number;
   readonly adminURL: string;
+  /** Tokens of the addresses that were handed out. */
+  readonly tokens: readonly string[];
+  /** In the data folder, for its owner alone: an address that nobody has opened yet. */
+  readonly addressFile: string;
 }
 
-/** What it says, once: that it serves, or why it does not. */
-export type ConsoleWorkerMessage =
-  | { readonly port: number; readonly address: string; readonly addressFile: string }
-  | { readonly failure: string };
+/** What it says, once: where it listens, or why it does not. */
+export type ConsoleWorkerMessage = { readonly port: number } | { readonly failure: string };
 
 const idleMs = 60 * 60_000;
 
-const { manifests, data, homeNamespace, baseURL, host, port, adminURL } = workerData as ConsoleWorkerData;
-/** In the data folder, for its owner alone: an address that nobody has opened yet. */
-const addressFile = join(data, 'console-address');
+const given = workerData as ConsoleWorkerData;
 const stop = new AbortController();
 const say = (message: ConsoleWorkerMessage): void => parentPort?.postMessage(message);
 
 try {
-  const running = await listenOn({ host, port }, true, start);
-  await keepAddress(running);
-  say({ port: running.port, address: running.newAddress(), addressFile });
+  const running = await start();
+  say({ port: running.port });
   parentPort?.once('message', () => {
     stop.abort();
     void running.close().finally(() => process.exit(0));
@@ -46,7 +44,8 @@ try {
   say({ failure: explain(error) });
 }
 
-async function start(onHost: string, onPort: number): Promise<RunningConsole> {
+async function start(): Promise<RunningConsole> {
+  const { manifests, data, homeNamespace, adminURL, host, frontPort, tokens, baseURL } = given;
   const declarations = folderDeclarations({ manifests, data });
   const started: RunningConsole = await startConsole({
     declarations,
@@ -58,8 +57,10 @@ async function start(onHost: string, onPort: number): Promise<RunningConsole> {
       stop.signal,
       undefined,
     ),
-    host: onHost,
-    port: onPort,
+    host,
+    port: 0,
+    frontPort,
+    tokens,
     readOnly: false,
     gatewayURL: baseURL,
     version: productVersion(),
@@ -74,5 +75,5 @@ async function start(onHost: string, onPort: number): Promise<RunningConsole> {
 
 async function keepAddress(running: RunningConsole): Promise<void> {
   // Without the file an address can be had by starting anew.
-  await writeFile(addressFile, `${running.newAddress()}\n`, { mode: 0o600 }).catch(() => {});
+  await writeFile(given.addressFile, `${running.newAddress()}\n`, { mode: 0o600 }).catch(() => {});
 }

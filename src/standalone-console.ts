@@ -1,12 +1,19 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Address } from './config.ts';
 import { isLoopback } from './console/guard.ts';
+import { newSecret } from './console/sessions.ts';
 import type { ConsoleWorkerData, ConsoleWorkerMessage } from './console-worker.ts';
 import type { Log } from './observe/log.ts';
+import { explain, listenOn } from './process.ts';
 
 const stopMs = 2_000;
+const mostConnections = 200;
 
 export interface StandaloneConsole {
   /** An address to open, good for one browser. */
@@ -14,19 +21,19 @@ export interface StandaloneConsole {
   close(): Promise<void>;
 }
 
+type Given = Pick<ConsoleWorkerData, 'manifests' | 'data' | 'homeNamespace' | 'baseURL'>;
+
 /**
  * The console of a standalone process, on the folder that it serves, beside its admin port and on the same host: loopback,
- * or it is not served. It runs in a thread of its own: reading a large folder must not hold up a request.
- * Undefined where it is not served; the log says why.
+ * or it is not served. It runs in a thread of its own, because reading a large folder must not hold up a request, and
+ * that thread begins with the first browser: until then the console costs a port and no memory. A file in the data
+ * folder always holds an address that nobody has opened. Undefined where it is not served; the log says why.
  */
 export async function serveConsole(
-  options: Omit<ConsoleWorkerData, 'host' | 'port' | 'adminURL'> & {
-    readonly adminListen: Address;
-    readonly log: Log;
-  },
+  options: Given & { readonly adminListen: Address; readonly log: Log },
 ): Promise<StandaloneConsole | undefined> {
-  const { adminListen, log, ...data } = options;
-  const { host, port } = adminListen;
+  const { adminListen, log, ...given } = options;
+  const { host } = adminListen;
   if (!isLoopback(host)) {
     log.info(
       { host },
@@ -34,8 +41,59 @@ export async function serveConsole(
     );
     return undefined;
   }
-  const adminURL = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const workerData: ConsoleWorkerData = { ...data, host, port: port + 1, adminURL };
+  const name = host.includes(':') ? `[${host}]` : host;
+  const tokens = [newSecret(randomBytes), newSecret(randomBytes)];
+  const addressFile = join(given.data, 'console-address');
+  let worker: Promise<ConsoleThread> | undefined;
+  const front = createServer((socket) => {
+    // A browser may leave while the thread begins.
+    socket.on('error', () => socket.destroy());
+    worker ??= startThread(
+      {
+        ...given,
+        host,
+        frontPort: portOf(front),
+        adminURL: `http://${name}:${adminListen.port}`,
+        tokens,
+        addressFile,
+      },
+      log,
+    );
+    worker.then(
+      ({ port }) => joined(socket, connect(port, host)),
+      () => socket.destroy(),
+    );
+  });
+  front.maxConnections = mostConnections;
+  try {
+    await listenOn({ host, port: adminListen.port + 1 }, true, (onHost, port) =>
+      listening(front, onHost, port),
+    );
+    const addressOf = (token: string | undefined): string =>
+      `http://${name}:${portOf(front)}/?token=${token}`;
+    await writeFile(addressFile, `${addressOf(tokens[1])}\n`, { mode: 0o600 });
+    log.info({ listen: { host, port: portOf(front) }, addressFile }, 'Serving the console');
+    return {
+      address: addressOf(tokens[0]),
+      async close() {
+        front.close();
+        await (await worker?.catch(() => undefined))?.stop();
+      },
+    };
+  } catch (error) {
+    front.close();
+    log.warn({ reason: explain(error) }, 'Not serving the console');
+    return undefined;
+  }
+}
+
+/** The thread that answers, listening on a port of its own. */
+interface ConsoleThread {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+async function startThread(workerData: ConsoleWorkerData, log: Log): Promise<ConsoleThread> {
   const file = import.meta.url.endsWith('.ts') ? './console-worker.ts' : './console-worker.js';
   // It strips the types of its page itself, which Node.js still calls experimental.
   const execArgv = ['--disable-warning=ExperimentalWarning'];
@@ -49,16 +107,36 @@ export async function serveConsole(
   ]);
   if (message === undefined || 'failure' in message) {
     log.warn({ reason: message?.failure }, 'Not serving the console');
-    return undefined;
+    throw new Error('the console could not be started');
   }
-  const { address, addressFile } = message;
-  log.info({ listen: { host, port: message.port }, addressFile }, 'Serving the console');
   return {
-    address,
-    async close() {
+    port: message.port,
+    async stop() {
       worker.postMessage('stop');
       await Promise.race([once(worker, 'exit'), setTimeout(stopMs, undefined, { ref: false })]);
       await worker.terminate();
     },
   };
+}
+
+async function listening(server: Server, host: string, port: number): Promise<void> {
+  server.listen(port, host);
+  // Rejects with what `listen` says instead, such as EADDRINUSE.
+  await once(server, 'listening');
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+/** Joins the browser's connection and the thread's; the end of one ends the other. */
+function joined(outer: Socket, inner: Socket): void {
+  outer.pipe(inner).pipe(outer);
+  for (const [one, other] of [
+    [outer, inner],
+    [inner, outer],
+  ] as const) {
+    one.on('error', () => other.destroy());
+    one.on('close', () => other.destroy());
+  }
 }

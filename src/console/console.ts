@@ -27,6 +27,10 @@ export interface ConsoleOptions {
   readonly explain: ExplainRoute;
   readonly host: string;
   readonly port: number;
+  /** The port that browsers use, where it is not the one that is listened on. */
+  readonly frontPort?: number;
+  /** Tokens of addresses that were handed out before the start. */
+  readonly tokens?: readonly string[];
   /** Further names that the console is reached by, without port. */
   readonly names?: readonly string[];
   /** For an address other than loopback: certificate and key, PEM. */
@@ -163,9 +167,10 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
 
   await app.listen({ host, port: options.port });
   const { port } = app.server.address() as AddressInfo;
-  hosts = hostsOf(host, port, options.names ?? []);
+  const frontPort = options.frontPort ?? port;
+  hosts = hostsOf(host, frontPort, options.names ?? []);
   // Cookies know no ports: without it two consoles on one machine would sign each other out.
-  cookieName = `model-gateway-console-${port}`;
+  cookieName = `model-gateway-console-${frontPort}`;
   return {
     port,
     newAddress: () => `${scheme}://${[...hosts][0]}/?token=${sessions.newToken()}`,

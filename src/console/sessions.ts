@@ -18,16 +18,23 @@ export interface Sessions {
   holds(cookie: string | undefined, acts: boolean): boolean;
 }
 
+/** A secret for an address or a cookie: 256 random bits. */
+export function newSecret(randomBytes: (size: number) => Buffer): string {
+  return randomBytes(32).toString('base64url');
+}
+
 /** `idleMs` is how long a session lives without an act; `now` is in milliseconds. */
 export function createSessions(options: {
   randomBytes: (size: number) => Buffer;
   now: () => number;
   idleMs: number;
+  /** Of addresses that were made before. */
+  tokens?: readonly string[];
 }): Sessions {
   const { randomBytes, now, idleMs } = options;
-  const tokens = new Set<string>();
+  const tokens = new Set<string>(options.tokens);
   const sessions = new Map<string, number>();
-  const secret = (): string => randomBytes(32).toString('base64url');
+  const secret = (): string => newSecret(randomBytes);
 
   const dropIdle = (): void => {
     for (const [cookie, actedMs] of sessions) if (now() - actedMs > idleMs) sessions.delete(cookie);
