@@ -304,9 +304,13 @@ describe('a fault says what to do', () => {
     [
       'an address that is none',
       ['--listen', '8080'],
-      /--listen: "8080" must be HOST:PORT, such as 127\.0\.0\.1:8080/,
+      /--listen: "8080" must be HOST:PORT with a port from 0 to 65535, such as 127\.0\.0\.1:8080/,
     ],
-    ['a port out of bounds', ['--listen', ':70000'], /--listen: ":70000" must have a port from 0 to 65535/],
+    [
+      'a port out of bounds',
+      ['--listen', ':70000'],
+      /--listen: ":70000" must be HOST:PORT with a port from 0 to 65535/,
+    ],
     ['an unknown level', ['--log-level', 'loud'], /--log-level: "loud"/],
   ])('%s', async (_, flags, message) => {
     const folder = await emptyFolder();

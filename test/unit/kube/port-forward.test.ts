@@ -127,10 +127,10 @@ test('what the API server refuses is reset, and the reason is kept', async () =>
   const stop = new AbortController();
   cleanup.push(() => stop.abort());
   const config = await apiServer(await pod(), []);
-  config.loadFromClusterAndUser(
-    config.getCurrentCluster() ?? { name: '', server: '', skipTLSVerify: true },
-    { name: 'test', token: 'bad' },
-  );
+  config.loadFromClusterAndUser(config.getCurrentCluster() ?? { name: '', server: '', skipTLSVerify: true }, {
+    name: 'test',
+    token: 'bad',
+  });
   const forwarded = await forwardPort(config, { namespace: 'home', name: 'gateway-0', port: 1 }, stop.signal);
   const socket: Socket = connect(forwarded.port, '127.0.0.1');
   await new Promise((resolve) => socket.on('error', resolve).on('close', resolve));
