@@ -1,4 +1,5 @@
 import { freeBuffer } from './free-buffer.ts';
+import { leaveBehind } from './young-collection.ts';
 
 /** Pieces kept as they came; nearly every body has fewer, and is never copied before it is whole. */
 const mostPieces = 16;
@@ -28,6 +29,8 @@ export class ByteBlocks {
   take(): Buffer {
     const [first = nothing] = this.#held;
     if (this.#held.length <= 1) {
+      // As a rule a part of what was read from the socket: nobody gives its memory back by hand.
+      leaveBehind(first.buffer.byteLength);
       this.clear();
       return first;
     }
