@@ -10,7 +10,7 @@ import { gatewayURL } from '../cli/gateway-url.ts';
 import { explained } from '../cli/help.ts';
 import { listenAddress } from '../cli/listen-address.ts';
 import { connectCluster, isFolder, listedNamespace, type PlaceFlags, withPlace } from '../cli/place.ts';
-import { adminCircuits } from '../cli/route/admin-circuits.ts';
+import { adminCircuits, defaultAdminURL } from '../cli/route/admin-circuits.ts';
 import { podCircuits } from '../cli/route/pod-circuits.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { productVersion } from '../observe/version.ts';
@@ -111,7 +111,7 @@ export const addConsole: AddCommand = (program, context) => {
 /** Circuits are in the gateways' memory: their metrics tell of them, by the admin port or by the API server. */
 function circuitsOf(flags: Flags, namespace: string, env: CommandContext['env']): ReadCircuits {
   if (isFolder(flags, env) || flags.adminUrl !== undefined) {
-    return (signal) => adminCircuits(flags.adminUrl ?? 'http://127.0.0.1:9090', signal);
+    return (signal) => adminCircuits(flags.adminUrl ?? defaultAdminURL, signal);
   }
   let client: Promise<KubeClient> | undefined;
   return async (signal) => {

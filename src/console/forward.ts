@@ -1,13 +1,12 @@
 import { DeclarationError } from '../cli/edit/declarations.ts';
-import { ApiError } from '../kube/api-error.ts';
+import { type GatewayPodObject, gatewayLabels, isForbidden, listGatewayPods } from '../cli/gateway-pods.ts';
+import { mayAccess } from '../kube/access-review.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { SharedKubeConfig } from '../kube/kubeconfig.ts';
-import { resourcePath } from '../kube/paths.ts';
 import { type ForwardedPort, forwardPort } from '../kube/port-forward.ts';
-import { createObject } from '../kube/verbs.ts';
 import type { Reach } from './try-route.ts';
 
-const labelSelector = 'app.kubernetes.io/part-of=model-gateway,app.kubernetes.io/component=gateway';
+const mostPods = 100;
 const remedy = 'Or start the console with --gateway-url URL.';
 
 interface Pod {
@@ -44,24 +43,13 @@ export function reachByForward(
 }
 
 async function gatewayPod(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Pod> {
-  const list = (of: string | undefined): Promise<unknown> =>
-    client.request({
-      method: 'GET',
-      path: resourcePath({ group: '', version: 'v1', plural: 'pods', namespace: of }),
-      query: { labelSelector, fieldSelector: 'status.phase=Running', limit: 100 },
-      signal,
-    });
   try {
-    const found = await list(undefined).catch((error: unknown) => {
-      if (error instanceof ApiError && error.status === 403) return list(namespace);
-      throw error;
-    });
-    const pods = ((found as { readonly items?: readonly PodObject[] | null }).items ?? []).flatMap(podOf);
+    const pods = (await listGatewayPods(client, namespace, mostPods, signal)).flatMap(podOf);
     const [pod] = pods.sort((one, other) => Number(other.isReady) - Number(one.isReady));
     if (pod !== undefined) return pod;
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof ApiError && error.status === 403) {
+    if (isForbidden(error)) {
       throw new DeclarationError(
         'Forbidden',
         `You may not list pods, neither in all namespaces nor in ${namespace}, so no gateway is found to try. Ask for that right. ${remedy}`,
@@ -72,21 +60,11 @@ async function gatewayPod(client: KubeClient, namespace: string, signal: AbortSi
   }
   throw new DeclarationError(
     'Unavailable',
-    `No pod of a gateway runs here (labels ${labelSelector}). Install one. ${remedy}`,
+    `No pod of a gateway runs here (labels ${gatewayLabels}). Install one. ${remedy}`,
   );
 }
 
-interface PodObject {
-  readonly metadata?: { readonly namespace?: string; readonly name?: string };
-  readonly spec?: {
-    readonly containers?: readonly {
-      readonly ports?: readonly { readonly name?: string; readonly containerPort?: number }[];
-    }[];
-  };
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
-}
-
-function podOf({ metadata, spec, status }: PodObject): (Pod & { readonly isReady: boolean })[] {
+function podOf({ metadata, spec, status }: GatewayPodObject): (Pod & { readonly isReady: boolean })[] {
   const { namespace, name } = metadata ?? {};
   if (namespace === undefined || name === undefined) return [];
   const ports = (spec?.containers ?? []).flatMap((container) => container.ports ?? []);
@@ -97,19 +75,8 @@ function podOf({ metadata, spec, status }: PodObject): (Pod & { readonly isReady
 
 /** Asked beforehand: a connection that is refused does not say which right it lacks. */
 async function mayForward(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
-  const review = await createObject(
-    client,
-    resourcePath({ group: 'authorization.k8s.io', version: 'v1', plural: 'selfsubjectaccessreviews' }),
-    {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SelfSubjectAccessReview',
-      spec: {
-        resourceAttributes: { resource: 'pods', subresource: 'portforward', verb: 'create', namespace },
-      },
-    },
-    { signal },
-  );
-  if ((review as { status?: { allowed?: unknown } }).status?.allowed === true) return;
+  const access = { resource: 'pods', subresource: 'portforward', verb: 'create', namespace };
+  if (await mayAccess(client, access, signal)) return;
   throw new DeclarationError(
     'Forbidden',
     `You may not create pods/portforward in the namespace ${namespace}, by which a gateway is reached. Ask for that right (get, too). ${remedy}`,

@@ -1,9 +1,8 @@
 import type { Declared } from '../cli/edit/declarations.ts';
 import { conditionOf } from '../resources/condition-of.ts';
+import { syncRequestAnnotation } from '../resources/sync-request.ts';
 import type { ResourceOf } from '../store/store.ts';
 import type { KeyRow, NodeRow, PageKind, Row } from './shapes.ts';
-
-const syncAnnotation = 'modelgateway.dev/sync-requested-at';
 
 /** A resource as the lists of the page show it. */
 export function rowOf(declared: Declared<PageKind>): Row {
@@ -16,7 +15,7 @@ function nodeRow(
   managedBy: string | undefined,
 ): NodeRow {
   const ready = conditionOf(status?.conditions, 'Ready');
-  const asked = metadata.annotations?.[syncAnnotation];
+  const asked = metadata.annotations?.[syncRequestAnnotation];
   return {
     kind: 'UpstreamNode',
     namespace: metadata.namespace,

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { syncRequestAnnotation } from '../resources/sync-request.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
 import { servedNames } from '../store/node-models.ts';
 import { sealingSecretName } from '../store/sealing.ts';
@@ -7,7 +8,6 @@ import type { ControllerStore } from './controller-store.ts';
 import { type KeyReference, KeyReferences } from './key-references.ts';
 import type { Key } from './keys/key.ts';
 import type { Queue, Urgency } from './queue.ts';
-import { syncAnnotation } from './upstream-node/gather.ts';
 
 export type Queues = { readonly [K in Kind | 'Sealing']: Queue };
 
@@ -140,7 +140,7 @@ function isForeign(before: ResourceOf[Kind] | undefined, after: ResourceOf[Kind]
     old.uid !== now.uid ||
     old.generation !== now.generation ||
     old.deletionTimestamp !== now.deletionTimestamp ||
-    old.annotations?.[syncAnnotation] !== now.annotations?.[syncAnnotation]
+    old.annotations?.[syncRequestAnnotation] !== now.annotations?.[syncRequestAnnotation]
   );
 }
 

@@ -1,4 +1,5 @@
 import { sealApiKey } from '../../resources/sealed-key.ts';
+import { syncRequestAnnotation } from '../../resources/sync-request.ts';
 import { DeclarationError, type Declarations, type Ref } from './declarations.ts';
 import type { Edit } from './edit.ts';
 
@@ -6,9 +7,6 @@ import type { Edit } from './edit.ts';
 export function modelEdits(names: readonly string[], enabled: boolean): Edit[] {
   return names.map((name) => ({ path: ['spec', 'models', { name }, 'enabled'], value: enabled }));
 }
-
-/** The annotation by which people ask for a sync; the controller echoes its value into the status. */
-const syncRequestAnnotation = 'modelgateway.dev/sync-requested-at';
 
 /** Asks the controller to sync a node's models now. `request` is any text that was not there before, such as the time. */
 export function syncEdit(request: string): Edit {

@@ -4,10 +4,9 @@ import type { CommandContext } from '../context.ts';
 import type { Declarations } from '../edit/declarations.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
-import { managedNotice } from '../managed-notice.ts';
-import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
-import { type WriteFlags, withWriting, writeOptions } from '../writing.ts';
+import { switchResource } from '../switch-resource.ts';
+import { type WriteFlags, withWriting } from '../writing.ts';
 import { type KeyWords, keyRef } from './kind.ts';
 import { notDeclared } from './not-declared.ts';
 
@@ -45,15 +44,7 @@ export async function switchOne(
   enabled: boolean,
   flags: PlaceFlags & WriteFlags,
 ): Promise<void> {
-  const { signal, out, err } = context;
   const ref = keyRef(place, words, name);
-  const verb = enabled ? 'enabled' : 'disabled';
-  const before = await place.get(ref, signal).catch(notDeclared(ref, flags, context.env));
-  if (before.resource.spec.enabled === enabled) {
-    out.write(`${resourceName(before.resource)} was ${verb} already\n`);
-    return;
-  }
-  await place.edit(ref, [{ path: ['spec', 'enabled'], value: enabled }], writeOptions(flags), signal);
-  out.write(`${resourceName(before.resource)} ${verb}${flags.dryRun === true ? ' (dry run)' : ''}\n`);
-  err.write(managedNotice(name, before.managedBy));
+  const before = await place.get(ref, context.signal).catch(notDeclared(ref, flags, context.env));
+  await switchResource(context, place, { ref, name, before }, enabled, flags);
 }

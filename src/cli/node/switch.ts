@@ -4,10 +4,9 @@ import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
-import { managedNotice } from '../managed-notice.ts';
-import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
-import { type WriteFlags, withWriting, writeOptions } from '../writing.ts';
+import { switchResource } from '../switch-resource.ts';
+import { type WriteFlags, withWriting } from '../writing.ts';
 import { nodeRef } from './name.ts';
 
 /** `node enable` and `node disable` */
@@ -32,16 +31,7 @@ function addSwitch(group: Command, context: CommandContext, enabled: boolean): v
       await forEachName(context, names, async (name) => {
         const ref = nodeRef(place, name);
         const before = await place.get(ref, context.signal);
-        if (before.resource.spec.enabled === enabled) {
-          context.out.write(`${resourceName(before.resource)} was ${verb}d already\n`);
-          return;
-        }
-        const edit = { path: ['spec', 'enabled'], value: enabled };
-        await place.edit(ref, [edit], writeOptions(flags), context.signal);
-        context.out.write(
-          `${resourceName(before.resource)} ${verb}d${flags.dryRun === true ? ' (dry run)' : ''}\n`,
-        );
-        context.err.write(managedNotice(name, before.managedBy));
+        await switchResource(context, place, { ref, name, before }, enabled, flags);
       });
     });
   completes(command, 'node');

@@ -1,5 +1,7 @@
 import { type CircuitReadings, readCircuits } from './readings.ts';
 
+/** Where standalone mode answers probes and metrics unless told otherwise. */
+export const defaultAdminURL = 'http://127.0.0.1:9090';
 const longestMs = 3_000;
 
 /** Reads the circuits of one gateway from `/metrics` of its admin port. */

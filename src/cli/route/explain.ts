@@ -15,7 +15,7 @@ import { apiKeyWords, keyRef } from '../key/kind.ts';
 import { listText, type OutputFlags, printData, withOutput } from '../output.ts';
 import { connectCluster, isFolder, type PlaceFlags, showsStatus, withPlace } from '../place.ts';
 import { readAll } from '../read-secret.ts';
-import { adminCircuits } from './admin-circuits.ts';
+import { adminCircuits, defaultAdminURL } from './admin-circuits.ts';
 import { anyKeyOf, keyEntryOf, refusedKey } from './asking-key.ts';
 import { declaredView } from './declared-view.ts';
 import { type GatewayReadings, podCircuits } from './pod-circuits.ts';
@@ -137,7 +137,7 @@ async function readingsOf(
 ): Promise<GatewayReadings> {
   const { signal, env } = context;
   if (isFolder(flags, env) || flags.adminUrl !== undefined) {
-    const read = await adminCircuits(flags.adminUrl ?? 'http://127.0.0.1:9090', signal);
+    const read = await adminCircuits(flags.adminUrl ?? defaultAdminURL, signal);
     return { ...read, homeNamespace: undefined };
   }
   const client = await connectCluster(flags);

@@ -1,6 +1,6 @@
-import { ApiError } from '../../kube/api-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { resourcePath } from '../../kube/paths.ts';
+import { type GatewayPodObject, gatewayLabels, isForbidden, listGatewayPods } from '../gateway-pods.ts';
 import { type CircuitReadings, readCircuits } from './readings.ts';
 
 /** What is read of gateways that run in a cluster. */
@@ -16,7 +16,7 @@ interface Pod {
   readonly home: string;
 }
 
-const labelSelector = 'app.kubernetes.io/part-of=model-gateway,app.kubernetes.io/component=gateway';
+const mostListed = 500;
 const mostPods = 50;
 const longestMs = 5_000;
 const mostBytes = 64 * 1024 * 1024;
@@ -38,7 +38,7 @@ export async function podCircuits(
   if (pods.length === 0) {
     return {
       circuits: undefined,
-      missing: [`No pods of a gateway were found (labels ${labelSelector}).`],
+      missing: [`No pods of a gateway were found (labels ${gatewayLabels}).`],
       homeNamespace,
     };
   }
@@ -68,20 +68,9 @@ async function gatewayPods(
   namespace: string,
   signal: AbortSignal,
 ): Promise<Pod[] | { readonly missing: string }> {
-  const list = (of: string | undefined): Promise<unknown> =>
-    client.request({
-      method: 'GET',
-      path: resourcePath({ group: '', version: 'v1', plural: 'pods', namespace: of }),
-      query: { labelSelector, fieldSelector: 'status.phase=Running', limit: 500 },
-      signal,
-    });
   try {
-    const found = await list(undefined).catch((error: unknown) => {
-      if (isForbidden(error)) return list(namespace);
-      throw error;
-    });
-    const { items } = found as { readonly items?: readonly unknown[] | null };
-    return (items ?? []).flatMap((item) => podOf(item) ?? []);
+    const found = await listGatewayPods(client, namespace, mostListed, signal);
+    return found.flatMap((item) => podOf(item) ?? []);
   } catch (error) {
     signal.throwIfAborted();
     const why = isForbidden(error)
@@ -91,18 +80,7 @@ async function gatewayPods(
   }
 }
 
-interface PodObject {
-  readonly metadata?: { readonly namespace?: string; readonly name?: string };
-  readonly spec?: {
-    readonly containers?: readonly {
-      readonly args?: readonly string[];
-      readonly ports?: readonly { readonly name?: string; readonly containerPort?: number }[];
-    }[];
-  };
-}
-
-function podOf(item: unknown): Pod | undefined {
-  const { metadata, spec } = item as PodObject;
+function podOf({ metadata, spec }: GatewayPodObject): Pod | undefined {
   const { namespace, name } = metadata ?? {};
   if (namespace === undefined || name === undefined) return undefined;
   const [container] = spec?.containers ?? [];
@@ -130,10 +108,6 @@ function whyNot({ namespace, name }: Pod, error: unknown): string {
     return `The circuits in ${namespace} are unknown: this user lacks the right to get pods/proxy there.`;
   }
   return `The circuits of ${namespace}/${name} are unknown: ${reasonOf(error)}.`;
-}
-
-function isForbidden(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 403;
 }
 
 function reasonOf(error: unknown): string {

@@ -10,10 +10,10 @@ import { done, failed } from './notices.ts';
 import { denial, useRights } from './rights.ts';
 import { go } from './router.ts';
 import { useSchema } from './schema.ts';
-import { type Ref, Refusal } from './server.ts';
+import type { Ref } from './server.ts';
 import { Snippets } from './snippets.ts';
 import { type Fields, specEdits } from './spec-edits.ts';
-import { type Problems, SpecFields } from './spec-fields.ts';
+import { type Problems, problemsIn, SpecFields } from './spec-fields.ts';
 import { When } from './when.ts';
 
 type Input = { currentTarget: HTMLInputElement };
@@ -51,8 +51,7 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
       setTyped({});
       done(`Saved ${name}.`);
     } catch (error) {
-      if (error instanceof Refusal)
-        setProblems(new Map(error.causes.map(({ field, message }) => [field, message])));
+      setProblems(problemsIn(error));
       failed(error);
     }
   };

@@ -10,9 +10,9 @@ import { done, failed } from './notices.ts';
 import { denial, useRights } from './rights.ts';
 import { go } from './router.ts';
 import { useSchema } from './schema.ts';
-import { type Ref, Refusal } from './server.ts';
+import type { Ref } from './server.ts';
 import { type Fields, specEdits } from './spec-edits.ts';
-import { type Problems, SpecFields } from './spec-fields.ts';
+import { type Problems, problemsIn, SpecFields } from './spec-fields.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 
@@ -43,8 +43,7 @@ export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): Vi
         go(keyPath({ kind, namespace, name }));
       } else setMade(saved.value);
     } catch (error) {
-      if (error instanceof Refusal)
-        setProblems(new Map(error.causes.map(({ field, message }) => [field, message])));
+      setProblems(problemsIn(error));
       failed(error);
     }
   };

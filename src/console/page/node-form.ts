@@ -7,9 +7,9 @@ import { nodePath } from './nodes-page.ts';
 import { done, failed } from './notices.ts';
 import { go } from './router.ts';
 import { useSchema } from './schema.ts';
-import { type Ref, Refusal, type Wishes } from './server.ts';
+import type { Ref, Wishes } from './server.ts';
 import { type Fields, specEdits } from './spec-edits.ts';
-import { type Problems, SpecFields } from './spec-fields.ts';
+import { type Problems, problemsIn, SpecFields } from './spec-fields.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 
@@ -79,9 +79,7 @@ export function NodeForm(props: {
         if (node === undefined) go(nodePath(ref));
       }
     } catch (error) {
-      if (error instanceof Refusal && error.causes.length > 0) {
-        setProblems(new Map(error.causes.map(({ field, message }) => [field, message])));
-      }
+      setProblems(problemsIn(error));
       failed(error);
     }
     setBusy(false);

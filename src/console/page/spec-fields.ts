@@ -1,5 +1,6 @@
 import { html, useState, type View } from './htm-preact.js';
 import { type InputNames, labelled } from './labelled.ts';
+import { Refusal } from './server.ts';
 import type { FieldSchema, Fields } from './spec-edits.ts';
 
 /** What is wrong with fields, by their path (`spec.priority`). */
@@ -7,6 +8,12 @@ export type Problems = ReadonlyMap<string, string>;
 type Input = { currentTarget: HTMLInputElement };
 /** Shown in empty inputs whose form people do not know by heart. */
 const examples: Readonly<Record<string, string>> = { 'spec.baseURL': 'https://api.openai.com/v1' };
+
+/** The fields that the server named when it refused; none for any other error. */
+export function problemsIn(error: unknown): Problems {
+  if (!(error instanceof Refusal)) return new Map();
+  return new Map(error.causes.map(({ field, message }) => [field, message]));
+}
 
 interface FieldProps {
   readonly name: string;

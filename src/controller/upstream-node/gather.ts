@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
+import { syncRequestAnnotation } from '../../resources/sync-request.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import type { Credentials, NodeEntry } from '../../store/store.ts';
 import type { Contact, NodeMemory } from './memory.ts';
 
-/** Asks the controller to sync a node: any new value of this annotation does. */
-export const syncAnnotation = 'modelgateway.dev/sync-requested-at';
 const longestRequest = 1_024;
 
 /** Everything that a plan is made of. */
@@ -44,7 +43,7 @@ export function gather(
     credentials,
     connectionKey,
     credentialVersion,
-    syncRequest: node.metadata.annotations?.[syncAnnotation]?.slice(0, longestRequest).toWellFormed(),
+    syncRequest: node.metadata.annotations?.[syncRequestAnnotation]?.slice(0, longestRequest).toWellFormed(),
     contact: contact?.connectionKey === connectionKey ? contact : undefined,
     memory,
     nowMs,

@@ -1,0 +1,27 @@
+import type { KubeClient } from './client.ts';
+import { resourcePath } from './paths.ts';
+import { createObject } from './verbs.ts';
+
+/** What somebody wants to do, as RBAC names it; the core group where none is named. */
+export interface Access {
+  readonly verb: string;
+  readonly group?: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  readonly namespace: string;
+}
+
+/** Asks the API server whether the client's user may (SelfSubjectAccessReview). Throws ApiError. */
+export async function mayAccess(client: KubeClient, access: Access, signal: AbortSignal): Promise<boolean> {
+  const review = await createObject(
+    client,
+    resourcePath({ group: 'authorization.k8s.io', version: 'v1', plural: 'selfsubjectaccessreviews' }),
+    {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      spec: { resourceAttributes: access },
+    },
+    { signal },
+  );
+  return (review as { status?: { allowed?: unknown } }).status?.allowed === true;
+}
