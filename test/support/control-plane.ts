@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent } from 'undici';
@@ -38,6 +38,12 @@ export interface ControlPlane extends ControlPlaneAddress, AsyncDisposable {
    * older watches from its own cache: for a 410 also restart it, or start the control plane with `watchCache: false`.
    */
   compactEtcd(): Promise<number>;
+  /** Process ids, for measuring. */
+  processIds(): { readonly etcd: number; readonly apiServer: number };
+  /** Origin of etcd's own metrics. */
+  readonly etcdURL: string;
+  /** Ends the servers in order and copies etcd's data to a folder, which `etcdData` of a later start takes. */
+  stopAndKeepData(folder: string): Promise<void>;
   /** False where the binaries lack it: skip the test, saying so. */
   readonly hasControllerManager: boolean;
   /**
@@ -54,6 +60,8 @@ export interface ControlPlaneOptions {
   watchCache?: boolean;
   /** More flags for kube-apiserver, without the leading dashes. */
   apiServerFlags?: Record<string, string>;
+  /** A folder with the data of an earlier control plane (`stopAndKeepData`) to begin with; it is copied. */
+  etcdData?: string;
 }
 
 /**
@@ -74,6 +82,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   };
   try {
     const credentials = await makeCredentials(join(folder, 'credentials'));
+    const dataFolder = join(folder, 'etcd');
+    if (options.etcdData !== undefined) await cp(options.etcdData, dataFolder, { recursive: true });
     const etcdURL = await withFreePort(async (port) => {
       running.etcd = await startServer(etcdCommand(binaries, folder, port), guard);
       return `http://127.0.0.1:${port}`;
@@ -97,6 +107,14 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     };
     return {
       ...address,
+      etcdURL,
+      processIds: () => ({ etcd: running.etcd?.pid ?? 0, apiServer: running.apiServer?.pid ?? 0 }),
+      stopAndKeepData: async (target) => {
+        await running.apiServer?.stop('SIGTERM');
+        await running.etcd?.stop('SIGTERM');
+        await cp(dataFolder, target, { recursive: true });
+        await stop();
+      },
       hasControllerManager: binaries.kubeControllerManager !== undefined,
       stop,
       [Symbol.asyncDispose]: stop,

@@ -53,14 +53,16 @@ export interface Program extends AsyncDisposable {
 const running = new Map<Program, readonly string[]>();
 let guard: Guard | undefined;
 
-// Without the log of the processes a failed test of processes says nothing.
-afterEach(({ task }) => {
-  if (task.result?.state !== 'fail') return;
-  for (const [program, [command = '']] of running) {
-    const tail = program.output().split('\n').slice(-25).join('\n');
-    console.log(`--- end of the log of ${command} ${program.pid} after "${task.name}" failed\n${tail}`);
-  }
-});
+// Without the log of the processes a failed test of processes says nothing. Programs that measure have no tests.
+if (process.env['VITEST'] !== undefined) {
+  afterEach(({ task }) => {
+    if (task.result?.state !== 'fail') return;
+    for (const [program, [command = '']] of running) {
+      const tail = program.output().split('\n').slice(-25).join('\n');
+      console.log(`--- end of the log of ${command} ${program.pid} after "${task.name}" failed\n${tail}`);
+    }
+  });
+}
 
 /** Starts the program and answers at once. */
 export function startProgram(options: ProgramOptions): Program {
