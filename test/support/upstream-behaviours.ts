@@ -165,7 +165,9 @@ async function streamPieces(exchange: Exchange, chunks: number): Promise<void> {
       object: 'chat.completion.chunk',
       created: 1_750_000_000,
       model: 'scripted',
-      choices: [{ index: 0, delta: { content: pieceOfText(index) }, finish_reason: null }],
+      choices: [
+        { index: 0, delta: { content: pieceOfText(index, exchange.answers.prefix) }, finish_reason: null },
+      ],
     });
   }
 }

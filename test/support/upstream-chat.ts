@@ -14,7 +14,7 @@ const created = 1_750_000_000;
 
 /** Answers `POST /chat/completions`, plain or streamed, with text or with one tool call. */
 export async function answerChat(exchange: Exchange, body: JsonObject): Promise<void> {
-  const { chunks, toolArguments } = exchange.answers;
+  const { chunks, toolArguments, prefix } = exchange.answers;
   const tool = toolToCall(body);
   const usage = { prompt_tokens: 7, completion_tokens: chunks, total_tokens: 7 + chunks };
   const common = { id: 'chatcmpl-scripted', created, model: modelOf(body) };
@@ -27,7 +27,7 @@ export async function answerChat(exchange: Exchange, body: JsonObject): Promise<
   if (body['stream'] !== true) {
     const message =
       tool === undefined
-        ? { role: 'assistant', content: answerText(chunks) }
+        ? { role: 'assistant', content: answerText(chunks, prefix) }
         : { role: 'assistant', content: null, tool_calls: [toolCall] };
     const choices = [{ index: 0, message, logprobs: null, finish_reason: finishReason }];
     sendJson(exchange, 200, { ...common, object: 'chat.completion', choices, usage });
@@ -43,7 +43,7 @@ export async function answerChat(exchange: Exchange, body: JsonObject): Promise<
     await sendData(exchange, chunk({ role: 'assistant', content: '' }));
     for (let index = 0; index < chunks; index++) {
       await pause(exchange, exchange.answers.chunkDelayMilliseconds);
-      await sendData(exchange, chunk({ content: pieceOfText(index) }));
+      await sendData(exchange, chunk({ content: pieceOfText(index, prefix) }));
     }
   } else {
     const empty = { ...toolCall, index: 0, function: { name: tool, arguments: '' } };
@@ -60,20 +60,20 @@ export async function answerChat(exchange: Exchange, body: JsonObject): Promise<
 
 /** Answers `POST /completions` (the legacy text format), plain or streamed. */
 export async function answerCompletion(exchange: Exchange, body: JsonObject): Promise<void> {
-  const { chunks } = exchange.answers;
+  const { chunks, prefix } = exchange.answers;
   const common = { id: 'cmpl-scripted', object: 'text_completion', created, model: modelOf(body) };
   const choice = (text: string, reason: string | null) => [
     { index: 0, text, logprobs: null, finish_reason: reason },
   ];
   const usage = { prompt_tokens: 7, completion_tokens: chunks, total_tokens: 7 + chunks };
   if (body['stream'] !== true) {
-    sendJson(exchange, 200, { ...common, choices: choice(answerText(chunks), 'stop'), usage });
+    sendJson(exchange, 200, { ...common, choices: choice(answerText(chunks, prefix), 'stop'), usage });
     return;
   }
   startEvents(exchange);
   for (let index = 0; index < chunks; index++) {
     await pause(exchange, exchange.answers.chunkDelayMilliseconds);
-    await sendData(exchange, { ...common, choices: choice(pieceOfText(index), null) });
+    await sendData(exchange, { ...common, choices: choice(pieceOfText(index, prefix), null) });
   }
   await sendData(exchange, { ...common, choices: choice('', 'stop') });
   if (wantsUsage(body)) await sendData(exchange, { ...common, choices: [], usage });

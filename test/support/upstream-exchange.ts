@@ -50,6 +50,8 @@ export interface AnswerOptions {
   modelsStatus: number;
   /** Pieces of text in one answer. */
   chunks: number;
+  /** Begins the text of every standard answer; default nothing. */
+  prefix?: string;
   /** Pause before each streamed piece. */
   chunkDelayMilliseconds: number;
   /** JSON text of the arguments of the tool call that is answered when the request offers tools. */

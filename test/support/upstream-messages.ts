@@ -4,7 +4,7 @@ import { answerText, pause, pieceOfText, sendJson, sendTyped, startEvents } from
 
 /** Answers `POST /v1/messages` natively, plain or streamed, with text or with one tool use. */
 export async function answerMessages(exchange: Exchange, body: JsonObject): Promise<void> {
-  const { chunks, toolArguments, chunkDelayMilliseconds } = exchange.answers;
+  const { chunks, toolArguments, chunkDelayMilliseconds, prefix } = exchange.answers;
   const tool = toolToCall(body);
   const stopReason = tool === undefined ? 'end_turn' : 'tool_use';
   const usage = { input_tokens: 7, output_tokens: chunks };
@@ -19,7 +19,7 @@ export async function answerMessages(exchange: Exchange, body: JsonObject): Prom
   if (body['stream'] !== true) {
     const block =
       tool === undefined
-        ? { type: 'text', text: answerText(chunks) }
+        ? { type: 'text', text: answerText(chunks, prefix) }
         : { ...toolUse, input: JSON.parse(toolArguments) as unknown };
     sendJson(exchange, 200, { ...message, content: [block], stop_reason: stopReason, usage });
     return;
@@ -36,7 +36,7 @@ export async function answerMessages(exchange: Exchange, body: JsonObject): Prom
   if (tool === undefined) {
     for (let index = 0; index < chunks; index++) {
       await pause(exchange, chunkDelayMilliseconds);
-      const delta = { type: 'text_delta', text: pieceOfText(index) };
+      const delta = { type: 'text_delta', text: pieceOfText(index, prefix) };
       await send('content_block_delta', { index: 0, delta });
     }
   } else {

@@ -4,9 +4,9 @@ import { answerText, pause, pieceOfText, sendJson, sendTyped, startEvents } from
 
 /** Answers `POST /v1/responses` natively, plain or streamed, with text or with one function call. */
 export async function answerResponses(exchange: Exchange, body: JsonObject): Promise<void> {
-  const { chunks, toolArguments, chunkDelayMilliseconds } = exchange.answers;
+  const { chunks, toolArguments, chunkDelayMilliseconds, prefix } = exchange.answers;
   const tool = toolToCall(body);
-  const text = answerText(chunks);
+  const text = answerText(chunks, prefix);
   const part = { type: 'output_text', text, annotations: [], logprobs: [] };
   const message = {
     id: 'msg_scripted',
@@ -48,7 +48,7 @@ export async function answerResponses(exchange: Exchange, body: JsonObject): Pro
     await send('response.content_part.added', { ...at, part: { ...part, text: '' } });
     for (let index = 0; index < chunks; index++) {
       await pause(exchange, chunkDelayMilliseconds);
-      await send('response.output_text.delta', { ...at, delta: pieceOfText(index), logprobs: [] });
+      await send('response.output_text.delta', { ...at, delta: pieceOfText(index, prefix), logprobs: [] });
     }
     await send('response.output_text.done', { ...at, text, logprobs: [] });
     await send('response.content_part.done', { ...at, part });

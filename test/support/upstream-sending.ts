@@ -4,13 +4,13 @@ import type { Exchange } from './upstream-exchange.ts';
 import type { JsonObject } from './upstream-request-body.ts';
 
 /** The text of piece `index` of every standard answer: `w0 `, `w1 `, … */
-export function pieceOfText(index: number): string {
-  return `w${index} `;
+export function pieceOfText(index: number, prefix = ''): string {
+  return index === 0 ? `${prefix}w0 ` : `w${index} `;
 }
 
 /** The whole text of a standard answer of `chunks` pieces. */
-export function answerText(chunks: number): string {
-  return Array.from({ length: chunks }, (_, index) => pieceOfText(index)).join('');
+export function answerText(chunks: number, prefix = ''): string {
+  return Array.from({ length: chunks }, (_, index) => pieceOfText(index, prefix)).join('');
 }
 
 /** Writes bytes and waits while the caller does not take them; rejects once the connection is gone. */

@@ -14,6 +14,8 @@ export interface UpstreamOptions extends Partial<AnswerOptions> {
   tls?: { key: string; cert: string };
   /** Port to listen on; default 0, any free one. */
   port?: number;
+  /** Whether `requests` keeps every request; false for runs of many. */
+  keepRequests?: boolean;
   /** How long an idle kept-alive connection stays open; default 60 s, so that no test meets the race by accident. */
   keepAliveMilliseconds?: number;
 }
@@ -61,6 +63,7 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Scri
     chunkDelayMilliseconds: options.chunkDelayMilliseconds ?? 0,
     toolArguments: options.toolArguments ?? '{"city":"Paris"}',
     headers: options.headers ?? {},
+    prefix: options.prefix ?? '',
   };
   const requests: ReceivedRequest[] = [];
   const sockets = new Map<Socket, number>();
@@ -70,7 +73,7 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Scri
 
   const accept = (incoming: IncomingMessage, response: ServerResponse) => {
     const { request, exchange } = receive(incoming, response);
-    requests.push(request);
+    if (options.keepRequests !== false) requests.push(request);
     const behaviour = nextBehaviour(request);
     const start = () => {
       play(behaviour, exchange).catch((error: unknown) => {
