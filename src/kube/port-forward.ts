@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { Writable } from 'node:stream';
 import { PortForward } from '@kubernetes/client-node';
 import type { SharedKubeConfig } from './kubeconfig.ts';
+
+const longestReason = 500;
 
 /** A port of this machine that leads to a port of a pod. */
 export interface ForwardedPort {
@@ -29,10 +32,17 @@ export async function forwardPort(
     socket.on('error', () => {});
     // Nothing is lost meanwhile: the socket is read once the other end stands.
     socket.pause();
-    forward.portForward(pod.namespace, pod.name, [pod.port], socket, null, socket).then(
+    failure = undefined;
+    // What the kubelet says when it cannot go on, such as that nobody listens on the pod's port; it ends the connection then.
+    const refused = new Writable({
+      write(words: Buffer, _encoding, done) {
+        if (words.length > 0) failure = words.toString('utf8').slice(0, longestReason);
+        done();
+      },
+    });
+    forward.portForward(pod.namespace, pod.name, [pod.port], socket, refused, socket).then(
       (tunnel) => {
         if (typeof tunnel === 'function') return;
-        failure = undefined;
         tunnel.on('close', () => socket.end());
         tunnel.on('error', () => socket.destroy());
         socket.on('close', () => tunnel.close());

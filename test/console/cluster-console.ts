@@ -13,12 +13,16 @@ export async function startClusterConsole(
   return { ...program, address: address() ?? '' };
 }
 
-/** A person of a namespace, with a Role of these verbs on our kinds in each of the namespaces. Answers their kubeconfig. */
+/**
+ * A person of a namespace, with a Role of these verbs on our kinds, and of `more`, in each of the namespaces. Answers
+ * their kubeconfig.
+ */
 export async function addPerson(
   cluster: Cluster,
   name: string,
   namespaces: readonly string[],
   verbs: readonly string[],
+  more: readonly object[] = [],
 ): Promise<string> {
   const [home = ''] = namespaces;
   await addServiceAccount(cluster, home, name);
@@ -27,6 +31,7 @@ export async function addPerson(
     const rules = [
       { apiGroups: ['modelgateway.dev'], resources: ['upstreamnodes', 'apikeys', 'masterkeys'], verbs },
       { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
+      ...more,
     ];
     await cluster.client.ask('POST', `${path}/roles`, { body: { metadata: { name }, rules } });
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name };

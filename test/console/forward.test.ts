@@ -1,34 +1,65 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Cluster, sharedCluster } from '../support/cluster.ts';
-import { addServiceAccount } from '../support/roles.ts';
+import { callerOf } from '../support/caller.ts';
+import { type PortForwardServer, startPortForwardServer } from '../support/kubelet/port-forward-server.ts';
+import { startProgram } from '../support/program.ts';
+import { type Stage, startStage } from '../support/stage.ts';
+import { keyWithHash } from '../support/standalone.ts';
 import { openConsole, startBrowser } from './browser.ts';
-import { startClusterConsole } from './cluster-console.ts';
+import { addPerson, startClusterConsole } from './cluster-console.ts';
+
+const sees = ['get', 'list', 'watch'];
+const pods = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
+const forwards = { apiGroups: [''], resources: ['pods/portforward'], verbs: ['get', 'create'] };
+const caller = keyWithHash();
 
 let browser: Browser;
-let cluster: Cluster;
-let home: string;
+let stage: Stage;
+/** Of the node on which the gateways run, which is named as the namespace. */
+let kubelet: PortForwardServer;
+let port: number;
 
 beforeAll(async () => {
-  [browser, cluster] = [await startBrowser(), sharedCluster()];
-  await cluster.applyCrds();
-  home = await cluster.newNamespace('forward');
-  await addServiceAccount(cluster, home, 'pod');
+  [browser, stage] = await Promise.all([startBrowser(), startStage({ namespaces: ['forward'] })]);
+  const { cluster, home, resources } = stage;
+  port = Number(new URL(stage.gateways[0]?.baseURL() ?? '').port);
+  kubelet = await startPortForwardServer((namespace) => (namespace === home ? '127.0.0.1' : undefined));
+  const node = { metadata: { name: home }, status: kubelet.nodeStatus };
+  await cluster.client.ask('POST', '/api/v1/nodes', { body: node });
+  await stage.addNode('one', { upstream: { models: ['alpha'] } });
+  await resources.create('APIKey', home, 'app', { hash: caller.hash });
+  await stage.until('ready', 'UpstreamNode', 'one', ({ status }) => status?.phase === 'ready');
 });
-afterAll(() => browser?.close());
 
-/** A person with these rights in the namespace. */
-async function person(name: string, rules: readonly object[]): Promise<string> {
-  await addServiceAccount(cluster, home, name);
-  const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${home}`;
-  await cluster.client.ask('POST', `${path}/roles`, { body: { metadata: { name }, rules } });
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name };
-  const subjects = [{ kind: 'ServiceAccount', namespace: home, name }];
-  await cluster.client.ask('POST', `${path}/rolebindings`, {
-    body: { metadata: { name }, roleRef, subjects },
-  });
-  return cluster.kubeconfigFor({ namespace: home, name });
+afterAll(async () => {
+  await stage?.cluster.client.send('DELETE', `/api/v1/nodes/${stage.home}`);
+  await kubelet?.stop();
+  await stage?.[Symbol.asyncDispose]();
+  await browser?.close();
+});
+
+const person = (name: string, more: readonly object[]): Promise<string> =>
+  addPerson(stage.cluster, name, [stage.home], sees, more);
+
+/** A pod of a gateway as the chart labels it, which says that it listens on `containerPort`. */
+async function addPod(name: string, containerPort: number, nodeName?: string): Promise<void> {
+  const labels = { 'app.kubernetes.io/part-of': 'model-gateway', 'app.kubernetes.io/component': 'gateway' };
+  const containers = [{ name: 'gateway', image: 'gateway', ports: [{ name: 'http', containerPort }] }];
+  const spec = {
+    automountServiceAccountToken: false,
+    containers,
+    ...(nodeName === undefined ? {} : { nodeName }),
+  };
+  const path = `/api/v1/namespaces/${stage.home}/pods`;
+  await stage.cluster.client.ask('POST', path, { body: { metadata: { name, labels }, spec } });
+  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  await stage.cluster.client.ask('PATCH', `${path}/${name}/status`, { body: { status } });
 }
+
+const removePod = (name: string): Promise<unknown> =>
+  stage.cluster.client.ask('DELETE', `/api/v1/namespaces/${stage.home}/pods/${name}`, {
+    body: { gracePeriodSeconds: 0 },
+  });
 
 /** What the page says when a model is tried. */
 async function tried(kubeconfig: string): Promise<string> {
@@ -43,35 +74,58 @@ async function tried(kubeconfig: string): Promise<string> {
 }
 
 test('a gateway of the cluster is looked for and reached with the own rights; what is missing is said', async () => {
-  const kinds = { apiGroups: ['modelgateway.dev'], resources: ['*'], verbs: ['get', 'list', 'watch'] };
-  const pods = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
-  const forwards = { apiGroups: [''], resources: ['pods/portforward'], verbs: ['get', 'create'] };
-  expect(await tried(await person('no-pods', [kinds]))).toContain('You may not list pods');
-  expect(await tried(await person('no-gateway', [kinds, pods]))).toContain('No pod of a gateway runs here');
-
-  const labels = { 'app.kubernetes.io/part-of': 'model-gateway', 'app.kubernetes.io/component': 'gateway' };
-  const ports = [{ name: 'http', containerPort: 8080 }];
-  const containers = [{ name: 'gateway', image: 'gateway', ports }];
-  const spec = { serviceAccountName: 'pod', automountServiceAccountToken: false, containers };
-  const path = `/api/v1/namespaces/${home}/pods`;
-  await cluster.client.ask('POST', path, { body: { metadata: { name: 'gateway', labels }, spec } });
-  await cluster.kubectl([
-    'patch',
-    'pod',
-    'gateway',
-    '-n',
-    home,
-    '--subresource=status',
-    '--type=merge',
-    '-p',
-    '{"status":{"phase":"Running"}}',
-  ]);
-  expect(await tried(await person('no-forward', [kinds, pods]))).toContain(
+  const { home } = stage;
+  expect(await tried(await person('no-pods', []))).toContain('You may not list pods');
+  expect(await tried(await person('no-gateway', [pods]))).toContain('No pod of a gateway runs here');
+  // On no node: there is nowhere to forward to.
+  await addPod('nowhere', port);
+  expect(await tried(await person('no-forward', [pods]))).toContain(
     `You may not create pods/portforward in the namespace ${home}`,
   );
-  // There is no kubelet behind this API server: it has nowhere to forward to.
-  const answer = await tried(await person('all', [kinds, pods, forwards]));
-  expect(answer).toMatch(
-    new RegExp(`The gateway at the pod ${home}/gateway cannot be reached: the API server answered \\d+`),
+  const all = await person('all', [pods, forwards]);
+  expect(await tried(all)).toContain(
+    `The gateway at the pod ${home}/nowhere cannot be reached: the API server answered 400`,
   );
+  await removePod('nowhere');
+  await addPod('silent', 1, home);
+  expect(await tried(all)).toMatch(
+    new RegExp(
+      `The gateway at the pod ${home}/silent cannot be reached: error forwarding port 1 to pod.*ECONNREFUSED`,
+    ),
+  );
+  await removePod('silent');
+});
+
+test('kubectl forwards a port to the pod through the kubelet that is played here, so it is one', async () => {
+  await addPod('gateway', port, stage.home);
+  const { kubectlBinary } = stage.cluster.address;
+  const KUBECONFIG = await person('kubectl', [pods, forwards]);
+  const args = ['port-forward', '--namespace', stage.home, 'pod/gateway', `:${port}`];
+  await using kubectl = startProgram({ program: [kubectlBinary], args, env: { KUBECONFIG } });
+  const local = (): string | undefined => /127\.0\.0\.1:(\d+) ->/.exec(kubectl.output())?.[1];
+  await kubectl.until('kubectl listens', () => local() !== undefined);
+  const through = callerOf(`http://127.0.0.1:${local()}/v1`, caller.text);
+  const answers = await Promise.all(Array.from({ length: 5 }, () => through.chat('alpha')));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  expect(kubelet.forwarded).toContain(`gateway:${port} by SPDY`);
+});
+
+test('a chat from the page reaches the pod over the API server and is streamed back', async () => {
+  await using console = await startClusterConsole(await person('tries', [pods, forwards]));
+  await using someone = await openConsole(browser, console.address);
+  const { page } = someone;
+  await someone.visit('/try?model=alpha');
+  await page.getByRole('textbox', { name: 'API key' }).fill(caller.text);
+  for (const format of ['chat', 'messages']) {
+    await page.getByRole('combobox', { name: 'Format' }).selectOption(format);
+    await page.getByRole('textbox', { name: 'Message' }).fill('Hello?');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.locator('dl.facts').getByText(`${stage.home}/one`).waitFor();
+    await expect.poll(() => page.locator('.turn.assistant p').last().textContent()).toMatch(/\w/);
+    await page.getByRole('button', { name: 'Start over' }).click();
+  }
+  await page.getByText('Raw answer').click();
+  await page.locator('pre').getByText('data:').first().waitFor();
+  expect(kubelet.forwarded).toContain(`gateway:${port} by WebSocket`);
+  expect(someone.complaints).toEqual([]);
 });
