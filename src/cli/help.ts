@@ -112,7 +112,7 @@ function optionRows(command: Command, helper: Help): (readonly [string, string])
     .visibleOptions(command)
     .filter(({ long }) => long !== '--help' && long !== '--version')
     .map((option) => {
-      const flags = option.flags.replaceAll(/<([^>]+)>/g, (_, value: string) => value.toUpperCase());
+      const flags = option.flags.replaceAll(/<([^<>]+)>/g, (_, value: string) => value.toUpperCase());
       const left = option.short === undefined ? `    ${flags}` : flags;
       const preset =
         option.defaultValue === undefined || typeof option.defaultValue === 'boolean'

@@ -44,7 +44,7 @@ export function tinted(text: string, tint: Tint | undefined, colour: boolean): s
 /** Text that a terminal cannot take for a command: line ends become blanks, control characters `\u{…}`. */
 export function oneLine(text: string): string {
   return text
-    .replaceAll(/\s*\r?\n\s*/g, ' ')
+    .replaceAll(/\s+/g, (blank) => (blank.includes('\n') ? ' ' : blank))
     .replaceAll('\t', ' ')
     .replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
 }

@@ -97,7 +97,7 @@ function resultParts(block: Block, context: MessagesContext): readonly ChatPart[
 /** Chat has no error flag; a text that already says so is left as it is. */
 function errorText(text: string): string {
   if (text.trim() === '') return 'Error';
-  return /^\s*[<[(]?\s*(?:tool_use_)?error\b/i.test(text) ? text : `Error: ${text}`;
+  return /^[<[(]?\s*(?:tool_use_)?error\b/i.test(text.trimStart()) ? text : `Error: ${text}`;
 }
 
 function isText(part: ChatPart): part is ChatTextPart {

@@ -123,7 +123,7 @@ export function readRequest(
 
 function checkContentType(type: string | undefined): void {
   if (type === undefined || type === 'application/json') return;
-  if (/^application\/(?:[\w.!#$&^-]+\+)?json\s*(?:;\s*charset="?utf-?8"?\s*)?;?\s*$/i.test(type)) return;
+  if (/^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;\s*charset="?utf-?8"?)?[\s;]*$/i.test(type)) return;
   throw new GatewayError(
     'unsupported_media_type',
     'The content-type must be application/json in UTF-8; send "content-type: application/json".',

@@ -41,7 +41,7 @@ function nextMarker(text: string, from: number): number {
 }
 
 function isBlank(piece: string): boolean {
-  return /^(?:---)?(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|$))*$/.test(piece);
+  return /^(?:---)?(?:[ \t]*(?:#[^\n]*|\r)?\n)*[ \t]*(?:#[^\n]*|\r)?$/.test(piece);
 }
 
 function countLines(piece: string): number {

@@ -39,7 +39,7 @@ export interface CheckedFile {
   readonly findings: readonly Finding[];
 }
 
-const template = /\{\{[^}\n]*\}\}/;
+const template = /\{\{[^{}\n]*\}\}/;
 // The parser's own messages quote the text, and problems are found by our own reading before.
 const yamlOptions = { stringKeys: true, prettyErrors: false, logLevel: 'silent' } as const;
 

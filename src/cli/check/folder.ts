@@ -43,7 +43,7 @@ export class FolderReading {
   add(file: string, text: string): readonly Finding[] {
     this.#files += 1;
     const { objects, findings } = readFile(file, text);
-    const [, base = ''] = /([^/]*)$/.exec(file) ?? [];
+    const base = file.slice(file.lastIndexOf('/') + 1);
     for (const object of objects) this.#take(object);
     if (!/^kustomization\.ya?ml$/i.test(base)) return findings;
     const place = { file, line: 1, column: 1, object: undefined, field: '' };

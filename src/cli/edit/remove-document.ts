@@ -27,5 +27,5 @@ export function withoutDocument(text: string, placed: Placed): string | undefine
 
 /** The comments at the top of a file that a blank line parts from what follows. */
 function headComment(stretch: string): string {
-  return /^(?:\uFEFF)?(?:#[^\n]*\r?\n)+[ \t]*\r?\n/.exec(stretch)?.[0] ?? '';
+  return /^(?:\uFEFF)?(?:#[^\n]*\n)+[ \t]*\r?\n/.exec(stretch)?.[0] ?? '';
 }
