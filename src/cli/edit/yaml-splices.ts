@@ -172,8 +172,8 @@ function wholeLines({ text, style, lineBreak }: Reading, start: number, end: num
     throw new UnspliceableError('something stands before it on its line');
   if (!isRestOfLineBlank(text, end)) throw new UnspliceableError('something stands behind it on its line');
   const stop = lineEnd(text, end);
-  // A block of text above would take blanks on the lines below for its own.
-  const below = style.isCareful ? (/^(?:[ \t]*\r?\n)+/.exec(text.slice(stop))?.[0] ?? '') : '';
+  // A block of text above would take blanks on the lines below for its own, the file's unended last line among them.
+  const below = style.isCareful ? (/^(?:[ \t]*\r?\n)*(?:[ \t]+$)?/.exec(text.slice(stop))?.[0] ?? '') : '';
   return { start: from, end: stop + below.length, text: lineBreak.repeat(below.split('\n').length - 1) };
 }
 

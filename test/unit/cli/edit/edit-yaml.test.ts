@@ -147,6 +147,12 @@ const rows: readonly Row[] = [
       'spec:\n  key: |\n    three\n    four\n\n  plain: | # c\n    p\n    q\n  z: 1\n  new: |\n    r\n    s\n',
   },
   {
+    what: 'a member below a block scalar, removed from a file that ends in blanks; blank lines above stay',
+    before: 'a: 1\n\n\nb: |\n  one\nc: 1\n   ',
+    edits: [remove('c')],
+    after: 'a: 1\n\n\nb: |\n  one\n',
+  },
+  {
     what: 'a block scalar that becomes one line, and a long line that stays one',
     before: 'spec:\n  a: |\n    one\n  b: x\n',
     edits: [set('short', 'spec', 'a'), set('word '.repeat(40).trim(), 'spec', 'b')],
