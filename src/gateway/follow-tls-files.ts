@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../observe/log.ts';
 import { watchFolders } from '../store/watch-folders.ts';
-import { readTlsPair, TlsFileError, type TlsFiles, type TlsPair } from './tls-pair.ts';
+import { TlsFileError } from '../tls/pem-file.ts';
+import { readTlsPair, type TlsFiles, type TlsPair } from '../tls/tls-pair.ts';
 
 interface FollowTlsFilesOptions {
   readonly files: TlsFiles;

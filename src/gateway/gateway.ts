@@ -9,6 +9,7 @@ import type { Tracing } from '../observe/tracing.ts';
 import { createTrafficMetrics, type TrafficMetrics } from '../observe/traffic-metrics.ts';
 import { createRouter } from '../routing/route.ts';
 import type { Store } from '../store/store.ts';
+import { secureOptions, type TlsPair, tlsServerOptions } from '../tls/tls-pair.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { failedOutcomes } from './attempt-outcome.ts';
 import { createAttemptReports } from './attempt-reports.ts';
@@ -25,7 +26,6 @@ import { createKeysApi } from './keys-api.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { RequestDone } from './progress.ts';
 import { declareRoutes, routeNames, shortcutModelCalls } from './routes.ts';
-import { secureOptions, type TlsPair, tlsServerOptions } from './tls-pair.ts';
 import { refuseUnrouted, unrouted } from './unrouted.ts';
 
 /** The traffic side: the HTTP API on one port. */

@@ -2,7 +2,6 @@ import type { Registry } from 'prom-client';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts';
 import type { Limits } from '../../src/gateway/limits.ts';
 import type { RequestDone } from '../../src/gateway/progress.ts';
-import type { TlsPair } from '../../src/gateway/tls-pair.ts';
 import { type AccessLogChoice, createAccessLog } from '../../src/observe/access-log.ts';
 import { createLog, type LogLevel } from '../../src/observe/log.ts';
 import { createTrafficMetrics } from '../../src/observe/traffic-metrics.ts';
@@ -11,6 +10,7 @@ import { generateKeyText, hashKeyText } from '../../src/resources/key-text.ts';
 import { parseStored } from '../../src/resources/parse.ts';
 import { Content } from '../../src/store/content.ts';
 import type { Store } from '../../src/store/store.ts';
+import type { TlsPair } from '../../src/tls/tls-pair.ts';
 import { Pools } from '../../src/upstream/pools.ts';
 import { type ScriptedUpstream, startUpstream } from './upstream.ts';
 

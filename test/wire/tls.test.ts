@@ -8,7 +8,7 @@ import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readTlsPair } from '../../src/gateway/tls-pair.ts';
+import { readTlsPair } from '../../src/tls/tls-pair.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway } from '../support/gateway.ts';
 import { runProduct } from '../support/run-product.ts';

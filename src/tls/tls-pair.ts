@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { ServerOptions } from 'node:https';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { codeOf, parsePem, readPem, TlsFileError } from './pem-file.ts';
 
 /** Paths of the two PEM files that a TLS server needs, as a Secret of the type `kubernetes.io/tls` holds them. */
 export interface TlsFiles {
@@ -18,16 +18,11 @@ export interface TlsPair {
   readonly certificate: X509Certificate;
 }
 
-/** The two files do not make a TLS server; the message names file, reason and remedy, and nothing of their content. */
-export class TlsFileError extends Error {
-  override readonly name = 'TlsFileError';
-}
-
 /** Reads a certificate and its key. Throws TlsFileError. */
 export async function readTlsPair(files: TlsFiles): Promise<TlsPair> {
-  const [cert, key] = await Promise.all([read(files.cert), read(files.key)]);
-  const certificate = parse(files.cert, 'a certificate', () => new X509Certificate(cert));
-  const privateKey = parse(files.key, 'a private key without passphrase', () => createPrivateKey(key));
+  const [cert, key] = await Promise.all([readPem(files.cert), readPem(files.key)]);
+  const certificate = parsePem(files.cert, 'a certificate', () => new X509Certificate(cert));
+  const privateKey = parsePem(files.key, 'a private key without passphrase', () => createPrivateKey(key));
   if (!belongs(certificate, privateKey)) {
     throw new TlsFileError(
       `The key in ${files.key} is not the one of the certificate in ${files.cert} (${subjectOf(certificate)}): give both files of the same pair, the server's own certificate first.`,
@@ -53,26 +48,6 @@ export function secureOptions({ cert, key }: Pick<TlsPair, 'cert' | 'key'>): Sec
   return { cert, key, minVersion: 'TLSv1.2' };
 }
 
-async function read(path: string): Promise<Buffer> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    throw new TlsFileError(
-      `${path} cannot be read (${codeOf(error)}): give a file that exists and that this user may read.`,
-    );
-  }
-}
-
-function parse<T>(path: string, what: string, parseIt: () => T): T {
-  try {
-    return parseIt();
-  } catch (error) {
-    throw new TlsFileError(
-      `${path} does not hold ${what} in PEM (${codeOf(error)}): give the PEM file of the pair.`,
-    );
-  }
-}
-
 function belongs(certificate: X509Certificate, key: KeyObject): boolean {
   try {
     return certificate.checkPrivateKey(key);
@@ -84,10 +59,4 @@ function belongs(certificate: X509Certificate, key: KeyObject): boolean {
 /** On one line; certificates without a common name have their names elsewhere. */
 function subjectOf(certificate: X509Certificate): string {
   return (certificate.subject ?? certificate.subjectAltName ?? 'without a name').replaceAll('\n', ', ');
-}
-
-/** The code alone: some messages of OpenSSL quote what they read. */
-function codeOf(error: unknown): string {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code : 'unreadable';
 }

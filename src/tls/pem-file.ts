@@ -1,0 +1,40 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+
+/** A file does not hold what TLS needs of it; the message names file, reason and remedy, and nothing of its content. */
+export class TlsFileError extends Error {
+  override readonly name = 'TlsFileError';
+}
+
+/** Reads a file of PEM. Throws TlsFileError. */
+export async function readPem(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new TlsFileError(
+      `${path} cannot be read (${codeOf(error)}): give a file that exists and that this user may read.`,
+    );
+  }
+}
+
+/** Runs `parse`, and says of which file and what it was when it throws. Throws TlsFileError. */
+export function parsePem<T>(path: string, what: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new TlsFileError(`${path} does not hold ${what} in PEM (${codeOf(error)}): give such a file.`);
+  }
+}
+
+/** Reads the certificates that are to be trusted, and sees that the first is one. Throws TlsFileError. */
+export async function readAuthority(path: string): Promise<string> {
+  const pem = await readPem(path);
+  parsePem(path, 'a certificate', () => new X509Certificate(pem));
+  return pem.toString('utf8');
+}
+
+/** The code alone: some messages of OpenSSL quote what they read. */
+export function codeOf(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : 'unreadable';
+}
