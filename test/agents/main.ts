@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { walled } from '../support/wall.ts';
 import { claudeCodePackage, codexPackage, installAgent } from './install-agent.ts';
-import { walled } from './wall.ts';
 
 /** How long all tasks may take; each bounds its own. */
 const allMs = 300_000;

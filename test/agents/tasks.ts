@@ -3,13 +3,13 @@
 import { randomBytes } from 'node:crypto';
 import process from 'node:process';
 import { startGuard } from '../support/guard.ts';
+import { attemptsToLeave, isWalled } from '../support/wall.ts';
 import { must } from './agent-task.ts';
 import { claudeCodeTask } from './claude-code.ts';
 import { codexNamespaceTask, codexTask, knownModel } from './codex.ts';
 import { claudeCodePackage, codexPackage, pinnedVersion } from './install-agent.ts';
 import { Report } from './report.ts';
 import { nodeModel, runTask } from './run-task.ts';
-import { attemptsToLeave, isWalled } from './wall.ts';
 
 const [codexScript = '', claudeCodeScript = ''] = process.argv.slice(2);
 const codex = `Codex CLI ${await pinnedVersion(codexPackage)}`;

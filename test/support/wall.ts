@@ -1,17 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
-const insideEnv = 'MODEL_GATEWAY_AGENTS_WALLED';
-// With process ids of its own, whatever an agent starts ends with the first process, however it detached itself.
+const insideEnv = 'MODEL_GATEWAY_WALLED';
+// With process ids of its own, whatever is started ends with the first process, however it detached itself.
 const unshare = ['--user', '--map-root-user', '--net', '--pid', '--fork', '--kill-child'];
 const upAndRun = 'ip link set lo up && "$0" "$@"';
 
 /**
  * A command in a network of its own that has nothing but loopback; undefined where the machine offers none. All that it
- * leaves behind is killed.
+ * leaves behind is killed. With `ownProc`, `/proc` shows its processes by the ids that it knows.
  */
-export function walled(command: readonly string[]): readonly string[] | undefined {
-  const start = ['unshare', ...unshare, 'sh', '-c', upAndRun];
+export function walled(
+  command: readonly string[],
+  { ownProc = false }: { readonly ownProc?: boolean } = {},
+): readonly string[] | undefined {
+  const start = ['unshare', ...unshare, ...(ownProc ? ['--mount-proc'] : []), 'sh', '-c', upAndRun];
   const { status } = spawnSync('unshare', [...start.slice(1), 'true'], { stdio: 'ignore', timeout: 10_000 });
   return status === 0 ? ['env', `${insideEnv}=1`, ...start, ...command] : undefined;
 }
