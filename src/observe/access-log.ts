@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { type LogFormat, type LogLevel, logLevels, textLines, withoutKeys } from './log.ts';
+import { type LogFormat, type LogLevel, logLevels, textLines, withoutKeys, withoutSteering } from './log.ts';
 import type { RequestRecord } from './request-record.ts';
 
 /** Which requests have a line. A number is the share of those that went well; the others have one always. */
@@ -148,13 +148,9 @@ function quotedList(texts: readonly string[]): string {
   return `[${shown.map(quoted).join(',')}${shown.length < texts.length ? `,"… ${texts.length - shown.length} more"` : ''}]`;
 }
 
-/** A text of JSON on one line, whatever reads lines or shows them: JSON lets C1 controls and others pass. */
 function quoted(text: string): string {
   const bounded = text.length > longestText ? `${text.slice(0, longestText)}…` : text;
-  return JSON.stringify(bounded).replace(
-    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return withoutSteering(JSON.stringify(bounded));
 }
 
 /**

@@ -25,6 +25,11 @@ const deepestRedaction = 4;
 /** A key of ours, mistyped ones included: people send them in place of ids and model names, which errors quote. */
 const keyText = /(mg[km]_)[0-9A-Za-z]{16,}/g;
 
+/** C1 controls (U+009B begins a command), marks that turn the direction of writing, line and paragraph separators. */
+const steering = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
+const unquotable = /[\s"=\x00-\x1f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
+
 /**
  * The process's log: one line per record on `destination` (default stdout), JSON for machines or text for people.
  * Messages are static texts with a capital first letter; what varies goes into fields. Errors are reduced to name,
@@ -47,6 +52,7 @@ export function createLog(options: {
         log: (fields) => redacted(fields, deepestRedaction),
       },
       serializers: { err: (error: unknown) => describeError(error, options.level === 'debug') },
+      hooks: { streamWrite: withoutSteering },
     },
     options.format === 'text' ? textLines(destination) : destination,
   );
@@ -73,6 +79,14 @@ function redacted(fields: Record<string, unknown>, depth: number): Record<string
 /** A text without keys of ours in it. */
 export function withoutKeys(text: string): string {
   return text.includes('mgk_') || text.includes('mgm_') ? text.replace(keyText, '$1[redacted]') : text;
+}
+
+/**
+ * A line of JSON in which nothing is left that could steer a terminal or that some readers take for a line end: JSON itself
+ * escapes only what is below U+0020. All of it stands inside strings, where the escapes mean the same.
+ */
+export function withoutSteering(line: string): string {
+  return line.replace(steering, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function isPlain(value: unknown): value is Record<string, unknown> {
@@ -104,6 +118,6 @@ export function textLines(destination: DestinationStream): DestinationStream {
 }
 
 function showField(value: unknown): string {
-  if (typeof value === 'string') return /[\s"=]/.test(value) ? JSON.stringify(value) : value;
-  return JSON.stringify(value);
+  if (typeof value === 'string' && !unquotable.test(value)) return value;
+  return withoutSteering(JSON.stringify(value));
 }

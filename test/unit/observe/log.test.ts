@@ -54,3 +54,17 @@ test('an error is name, code and message, with its causes; what else it carries 
   debug.log.error({ err: error }, 'Failed');
   expect(JSON.parse(debug.lines[0] ?? '').err.stack).toContain('log.test.ts');
 });
+
+test.each(['json', 'text'] as const)('no text breaks out of its line or steers a terminal: %s', (format) => {
+  const { log, lines } = logTo(format);
+  const planted = '\u001b[2J\u009b2K\r\n{"level":"error"}\u2028\u202e\u0085\u007f\ufeff\u0000';
+  log.warn(
+    { file: planted, bare: '\u001b[31m', nested: { list: [planted] }, err: new Error(planted) },
+    'Told',
+  );
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]*\n$/u);
+  if (format === 'json') {
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ file: planted, err: { message: planted } });
+  }
+});
