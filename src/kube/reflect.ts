@@ -3,6 +3,7 @@ import { doublingBackoff } from './backoff.ts';
 import type { KubeClient } from './client.ts';
 import { type Clock, pause, systemClock } from './clock.ts';
 import { listPages } from './list.ts';
+import { isServed } from './served.ts';
 import { type WatchEvent, watchEvents } from './watch.ts';
 
 interface ReflectSink {
@@ -36,6 +37,8 @@ export interface ReflectOptions {
   onRestart?: ((reason: RestartReason, error: unknown, waitMs: number) => void) | undefined;
   /** A complete list begins although there was one before. */
   onRelist?: (() => void) | undefined;
+  /** The server serves no such resource any more (its definition was deleted): the sink has been emptied. */
+  onGone?: (() => void) | undefined;
   /** A sign of life: an event, a bookmark or a complete list. */
   onEvent?: (() => void) | undefined;
   /** The sink or `slim` threw; the stream goes on with the next object. */
@@ -57,7 +60,8 @@ const METADATA_ONLY = {
  *
  * It begins with one streaming request (KEP-3157), or pages and a watch where the server refuses that (400, 422).
  * After an interruption it goes on from the last version seen; when the server has forgotten that one (410), it takes a
- * new complete list, and the sink keeps the old content until that is there.
+ * new complete list, and the sink keeps the old content until that is there. A resource that the server says it serves
+ * no more has no objects: with a definition its objects are deleted, but the watch may end before it has told of them.
  */
 export async function reflect(options: ReflectOptions): Promise<void> {
   const { client, path, sink, signal, clock = systemClock, random = Math.random } = options;
@@ -65,6 +69,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   const accept = options.metadataOnly === true ? METADATA_ONLY : { list: undefined, watch: undefined };
   let version: string | undefined;
   let filled = false;
+  let gone = false;
   let streams = true;
   let wasReached = true;
   let mayHurry = true;
@@ -91,6 +96,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
     guard(() => sink.replace(objects, resourceVersion));
     version = resourceVersion;
     filled = true;
+    gone = false;
     heard();
   }
 
@@ -160,6 +166,17 @@ export async function reflect(options: ReflectOptions): Promise<void> {
     for await (const event of watch({ resourceVersion: version ?? '' })) deliver(event);
   }
 
+  async function emptyIfGone() {
+    if (!filled || gone) return;
+    // Whoever can't tell leaves the content as it is.
+    const served = await isServed(client, path, signal).catch(() => true);
+    if (served || signal.aborted) return;
+    version = undefined;
+    gone = true;
+    guard(() => sink.replace([], ''));
+    options.onGone?.();
+  }
+
   while (!signal.aborted) {
     const began = clock.monotonicMs();
     let fault: unknown;
@@ -171,6 +188,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
     if (signal.aborted) return;
     const reason = restartReason(fault);
     if (reason === 'expired') version = undefined;
+    if (reason === 'missing') await emptyIfGone();
     // The first answer after an outage, mostly a 410: to wait for as long as while nobody answered would keep revoked
     // keys open for another half a minute. Only once until something is heard, or a failing server would be rushed.
     const isReached = !(fault instanceof ApiError && fault.status === 0);

@@ -110,6 +110,11 @@ export function openKubernetesStore(options: {
       },
       onEvent: () => metrics.event(kind, now()),
       onRelist: () => metrics.relisted(kind),
+      onGone: () =>
+        log.error(
+          { kind, namespace },
+          'The definition of this kind is gone, and its objects with it; apply the CRDs',
+        ),
       onRestart: (reason, error, waitMs) => {
         metrics.watchRestarted(kind, reason);
         first.failed(error);

@@ -288,6 +288,46 @@ describe('resume', () => {
     expect(run.content.size).toBe(2);
   });
 
+  test('a definition that is gone took its objects with it, until it is back', async () => {
+    let gone = 0;
+    const { run, watch } = await filled({ onGone: () => (gone += 1) });
+    await watch.end();
+    await run.restarted(1);
+    const groups = json({ kind: 'APIGroupList', groups: [{ name: 'apps', versions: [{ version: 'v1' }] }] });
+    const back = openWatch();
+    server.script.push(failure(404, 'NotFound'), groups, failure(404, 'NotFound'), back.answer);
+    for (const [restarts, waitMs] of [
+      [2, 800],
+      [3, 1_600],
+    ] as const) {
+      await run.clock.advance(waitMs);
+      await run.restarted(restarts);
+      expect(run.restarts.at(-1)).toMatchObject({ reason: 'missing' });
+      expect([run.content.size, gone]).toEqual([0, 1]);
+    }
+    await run.clock.advance(3_200);
+    await back.send(added('c', 20), initialEnd(21));
+    await until(() => run.content.has('c'), 'the new object is there');
+  });
+
+  test.each([
+    ['discovery that is refused', failure(403, 'Forbidden')],
+    ['an answer that no API server gives', json({ hello: 'from a proxy' })],
+    [
+      'discovery that knows the resource',
+      json({ kind: 'APIGroupList', groups: [{ name: 'example.dev', versions: [{ version: 'v1' }] }] }),
+    ],
+  ])('a 404 beside %s changes nothing', async (_, discovery) => {
+    const { run, watch } = await filled();
+    await watch.end();
+    await run.restarted(1);
+    const resources = json({ kind: 'APIResourceList', resources: [{ name: 'things' }] });
+    server.script.push(failure(404, 'NotFound'), discovery, resources);
+    await run.clock.advance(800);
+    await run.restarted(2);
+    expect([...run.content.keys()]).toEqual(['a', 'b']);
+  });
+
   test('a version from the future (restored etcd) is given up', async () => {
     const { run, watch } = await filled();
     const status = { kind: 'Status', code: 504, reason: 'Timeout', message: 'x' };

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import type { KubeClient } from './client.ts';
+
+const groupList = z.object({
+  kind: z.literal('APIGroupList'),
+  groups: z.array(z.object({ name: z.string(), versions: z.array(z.object({ version: z.string() })) })),
+});
+const resourceList = z.object({
+  kind: z.literal('APIResourceList'),
+  resources: z.array(z.object({ name: z.string() })),
+});
+
+/**
+ * Whether the API server serves the resource of a list's path, by its own discovery: a 404 alone may come from
+ * something between here and there. Core resources always are.
+ *
+ * @throws ApiError as `KubeClient.request`; z.ZodError for an answer that no API server gives
+ */
+export async function isServed(client: KubeClient, path: string, signal: AbortSignal): Promise<boolean> {
+  const [root, group, version, ...rest] = path.slice(1).split('/');
+  if (root !== 'apis') return true;
+  const { groups } = groupList.parse(await client.request({ method: 'GET', path: '/apis', signal }));
+  const served = groups.find(({ name }) => name === group)?.versions.some((one) => one.version === version);
+  if (served !== true) return false;
+  const versionPath = `/apis/${group}/${version}`;
+  const { resources } = resourceList.parse(
+    await client.request({ method: 'GET', path: versionPath, signal }),
+  );
+  const plural = rest[0] === 'namespaces' ? rest[2] : rest[0];
+  return resources.some(({ name }) => name === plural);
+}
