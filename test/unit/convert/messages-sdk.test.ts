@@ -36,7 +36,7 @@ describe('the official SDK', () => {
         expect(JSON.parse(JSON.stringify(message.content))).toEqual(expected.content);
         expect(message.stop_reason).toBe(expected.stopReason);
       }),
-      { numRuns: 60 },
+      { numRuns: 60, seed: 7 },
     );
   });
 
@@ -48,7 +48,7 @@ describe('the official SDK', () => {
         if (error === undefined) await finalMessage(out);
         else await expect(finalMessage(out)).rejects.toThrow(Anthropic.APIError);
       }),
-      { numRuns: 150 },
+      { numRuns: 150, seed: 7 },
     );
   });
 

@@ -117,7 +117,7 @@ describe('accepts what JSON.parse accepts, and nothing else', () => {
           expect(scan(text)).toHaveLength(Object.keys(JSON.parse(text) as object).length);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 300, seed: 7 },
     );
   });
 
@@ -137,7 +137,7 @@ describe('accepts what JSON.parse accepts, and nothing else', () => {
           expect([broken, scans(broken)]).toEqual([broken, parses(broken)]);
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: 3000, seed: 7 },
     );
   });
 });

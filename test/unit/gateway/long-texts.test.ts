@@ -82,7 +82,7 @@ describe('LongTexts', () => {
       const carried = converted(format, marked, wish, (chat) => texts.write(chat).toString('utf8'));
       expect(carried).toEqual(converted(format, JSON.parse(json), wish, JSON.stringify));
     });
-    fc.assert(property, { numRuns: 300 });
+    fc.assert(property, { numRuns: 300, seed: 7 });
   });
 
   it.each([

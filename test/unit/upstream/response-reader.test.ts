@@ -94,7 +94,7 @@ describe('a response is complete', () => {
       const pieces = edges.slice(1).map((edge, index) => bytes.subarray(edges[index], edge));
       expect(read(pieces)).toMatchObject({ body: chunks.join(''), completed: 1, error: '', reusable: true });
     });
-    fc.assert(property, { numRuns: 200 });
+    fc.assert(property, { numRuns: 200, seed: 7 });
   });
 });
 

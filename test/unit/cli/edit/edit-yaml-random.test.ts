@@ -179,7 +179,7 @@ test('whatever is edited in whatever document, every line that is not about it s
         end > 0 ? old.slice(to) : now.slice(now.length),
       );
     }),
-    { numRuns: 500 },
+    { numRuns: 500, seed: 7 },
   );
   expect(edits).toBeGreaterThan(300);
 });
