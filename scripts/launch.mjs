@@ -25,6 +25,7 @@ const tasks = {
   'test:faults': ['scripts/test-faults.ts'],
   'test:agents': ['test/agents/main.ts'],
   bench: ['test/bench/main.ts'],
+  faults: ['test/faults/main.ts'],
   build: ['scripts/build.ts'],
   image: ['scripts/image.ts'],
   sbom: ['scripts/sbom.ts'],

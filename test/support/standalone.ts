@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateKeyText, hashKeyText } from '../../src/resources/key-text.ts';
 import { type Caller, callerOf } from './caller.ts';
-import { type LogLine, type Program, startProgram } from './program.ts';
+import { type LogLine, type Program, type ProgramOptions, startProgram } from './program.ts';
 
 /** A folder of manifests and one for data, below a folder of their own. */
 export interface Folders extends AsyncDisposable {
@@ -28,6 +28,8 @@ export interface StandaloneOptions {
   readonly names?: boolean;
   /** Whether the console is served too. */
   readonly console?: boolean;
+  /** What runs it, and another version of it; see `ProgramOptions`. */
+  readonly run?: Pick<ProgramOptions, 'under' | 'program'>;
 }
 
 /** `model-gateway standalone` as a process, serving. */
@@ -77,6 +79,7 @@ export async function startStandalone(options: StandaloneOptions = {}): Promise<
     ],
     names: options.names ?? true,
     env: options.env ?? {},
+    ...options.run,
   });
   await program.until('standalone serves', () => program.listens('Serving') !== undefined);
   const address = program.listens('Serving') ?? '';

@@ -1,0 +1,17 @@
+import { afterAll, expect, test } from 'vitest';
+import { allFaults } from '../faults/all-faults.ts';
+import { missing } from '../faults/needs.ts';
+import { openTheatre } from '../faults/play-fault.ts';
+
+// The quick ones of `npm run faults`, which has them all (test/faults/README.md).
+const theatre = openTheatre({ long: false });
+afterAll(() => theatre[Symbol.asyncDispose]());
+
+const short = allFaults.filter((fault) => fault.form === 'short');
+
+test.each(short)('$id: $promise', async (fault) => {
+  if (missing(fault) !== undefined) return;
+  const { differs, honest } = await theatre.play(fault);
+  expect(differs).toEqual([]);
+  expect(honest.sent).toBeGreaterThan(0);
+});
