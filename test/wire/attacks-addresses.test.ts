@@ -168,7 +168,7 @@ test('no answer of a node leads anywhere else', async () => {
         'content-location': location,
       };
       const redirect = { kind: 'answer' as const, status, headers, body: {} };
-      for (const path of ['/chat/completions', '/v1/messages', '/models'] as const)
+      for (const path of ['/chat/completions', '/messages', '/models'] as const)
         upstream.respondWith(path, redirect);
       for (const model of ['m', 'c']) {
         const body = { model, max_tokens: 1, messages: [{ role: 'user', content: 'a' }] };
