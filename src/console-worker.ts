@@ -14,6 +14,8 @@ export interface ConsoleWorkerData {
   readonly data: string;
   readonly homeNamespace: string;
   readonly baseURL: string;
+  /** The file of its certificate, where it is the process's own; undefined for one that the system trusts. */
+  readonly gatewayCA: string | undefined;
   /** The loopback address that browsers use; the thread listens on another port behind it. */
   readonly host: string;
   readonly frontPort: number;
@@ -45,7 +47,7 @@ try {
 }
 
 async function start(): Promise<RunningConsole> {
-  const { manifests, data, homeNamespace, adminURL, host, frontPort, tokens, baseURL } = given;
+  const { manifests, data, homeNamespace, adminURL, host, frontPort, tokens, baseURL, gatewayCA } = given;
   const declarations = folderDeclarations({ manifests, data });
   const started: RunningConsole = await startConsole({
     declarations,
@@ -63,6 +65,7 @@ async function start(): Promise<RunningConsole> {
     tokens,
     readOnly: false,
     gatewayURL: baseURL,
+    gatewayCA,
     version: productVersion(),
     idleMs,
     now: Date.now,

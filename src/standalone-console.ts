@@ -21,7 +21,7 @@ export interface StandaloneConsole {
   close(): Promise<void>;
 }
 
-type Given = Pick<ConsoleWorkerData, 'manifests' | 'data' | 'homeNamespace' | 'baseURL'>;
+type Given = Pick<ConsoleWorkerData, 'manifests' | 'data' | 'homeNamespace' | 'baseURL' | 'gatewayCA'>;
 
 /**
  * The console of a standalone process, on the folder that it serves, beside its admin port and on the same host: loopback,

@@ -109,14 +109,16 @@ export async function runStandalone(
 
 /** Loaded only where it is served: it doubles what the process loads. */
 async function consoleOf(
-  { manifests, data, homeNamespace }: StandaloneConfig | StartConfig,
+  { manifests, data, homeNamespace, gatewayURL, traffic }: StandaloneConfig | StartConfig,
   baseURL: string,
   admin: AddressInfo,
   log: Log,
 ): Promise<StandaloneConsole | undefined> {
   const { serveConsole } = await import('./standalone-console.ts');
   const adminListen = listenedOn(admin);
-  return serveConsole({ manifests, data, homeNamespace, adminListen, baseURL, log });
+  // Behind an address of its own the gateway shows another certificate.
+  const gatewayCA = gatewayURL === undefined ? traffic.tls?.cert : undefined;
+  return serveConsole({ manifests, data, homeNamespace, adminListen, baseURL, gatewayCA, log });
 }
 
 /** Standalone mode on a folder made on the first run, with something that answers and a command to paste. */

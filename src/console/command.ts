@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, Option } from 'commander';
 import type { AddCommand } from '../cli/add-command.ts';
 import { CommandError } from '../cli/command-error.ts';
@@ -14,6 +13,8 @@ import { adminCircuits, defaultAdminURL } from '../cli/route/admin-circuits.ts';
 import { podCircuits } from '../cli/route/pod-circuits.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { productVersion } from '../observe/version.ts';
+import { readAuthority, TlsFileError } from '../tls/pem-file.ts';
+import { readTlsPair, type TlsPair } from '../tls/tls-pair.ts';
 import { type RunningConsole, startConsole } from './console.ts';
 import { explainFrom, type ReadCircuits } from './explain.ts';
 import { isLoopback } from './guard.ts';
@@ -23,6 +24,7 @@ import type { Reach } from './try-route.ts';
 interface Flags extends PlaceFlags {
   readonly listen: { readonly host: string; readonly port: number };
   readonly gatewayUrl?: string;
+  readonly gatewayCa?: string;
   readonly homeNamespace?: string;
   readonly adminUrl?: string;
   readonly readOnly?: boolean;
@@ -45,6 +47,7 @@ export const addConsole: AddCommand = (program, context) => {
         .default({ host: '127.0.0.1', port: 0 }, '127.0.0.1, any port'),
     )
     .option('--gateway-url <url>', 'base URL of the gateway (else by port-forward)', baseURL)
+    .option('--gateway-ca <file>', "authority of the gateway's certificate")
     .option('--home-namespace <name>', "the platform team's namespace (as listed)")
     .option('--admin-url <url>', 'of a gateway on a folder (http://127.0.0.1:9090)')
     .option('--read-only', 'nothing can be changed')
@@ -55,12 +58,8 @@ export const addConsole: AddCommand = (program, context) => {
     .option('--host-name <name>', 'the name that the console is reached by there')
     .action(async (flags: Flags) => {
       const tls = await tlsOf(flags);
-      if (!isLoopback(flags.listen.host) && tls === undefined) {
-        throw new CommandError(
-          exitCodes.usage,
-          `--listen ${flags.listen.host} lets others reach the console, who would act with your rights once they hold its token. Give --tls-cert and --tls-key too, or listen on 127.0.0.1.`,
-        );
-      }
+      const isOpen = opensToOthers(flags, tls);
+      const gatewayCA = await gatewayCAOf(flags);
       const declarations = await context.declarations(flags);
       const running: RunningConsole = await startConsole({
         declarations,
@@ -77,6 +76,7 @@ export const addConsole: AddCommand = (program, context) => {
         ...(tls === undefined ? {} : { tls }),
         readOnly: flags.readOnly ?? false,
         gatewayURL: flags.gatewayUrl,
+        gatewayCA,
         ...(isFolder(flags, context.env)
           ? {}
           : { reach: reachOf(flags, declarations.namespace, context.signal) }),
@@ -95,6 +95,11 @@ export const addConsole: AddCommand = (program, context) => {
         );
       });
       const newAddress = running.newAddress();
+      if (isOpen) {
+        context.err.write(
+          'Others can reach this console: whoever opens the address acts with your rights. Hand it to nobody else.\n',
+        );
+      }
       context.err.write(`Console of ${declarations.place}. Open this address; it is good for one browser:\n`);
       context.out.write(`${newAddress}\n`);
       context.err.write('Ctrl-C stops it.\n');
@@ -136,9 +141,9 @@ function reachOf(flags: Flags, namespace: string, signal: AbortSignal): Reach {
       import('../kube/kubeconfig.ts'),
       import('./forward.ts'),
     ]);
-    const { kubeconfig, context, as } = flags;
+    const { kubeconfig, context, as, gatewayCa } = flags;
     const config = loadKubeconfig({ kubeconfig, context, as });
-    return reachByForward(client, config, flags.homeNamespace ?? namespace, signal);
+    return reachByForward(client, config, flags.homeNamespace ?? namespace, gatewayCa, signal);
   };
   return async (asking) => {
     found ??= find();
@@ -146,16 +151,46 @@ function reachOf(flags: Flags, namespace: string, signal: AbortSignal): Reach {
   };
 }
 
-async function tlsOf({ tlsCert, tlsKey }: Flags): Promise<{ cert: string; key: string } | undefined> {
+/** Whether others than this machine reach it. Throws CommandError where that would be careless or could not work. */
+function opensToOthers({ listen: { host }, hostName }: Flags, tls: TlsPair | undefined): boolean {
+  if (isLoopback(host)) return false;
+  if (tls === undefined) {
+    throw new CommandError(
+      exitCodes.usage,
+      `--listen ${host} lets others reach the console, who would act with your rights once they hold its token. Give --tls-cert and --tls-key too, or listen on 127.0.0.1.`,
+    );
+  }
+  if (hostName === undefined && (host === '::' || host === '0.0.0.0')) {
+    throw new CommandError(
+      exitCodes.usage,
+      `--listen ${host} is every address of this machine, and none that a browser can open. Give --host-name NAME too, a name in the certificate.`,
+    );
+  }
+  return true;
+}
+
+async function tlsOf({ tlsCert, tlsKey }: Flags): Promise<TlsPair | undefined> {
   if (tlsCert === undefined && tlsKey === undefined) return undefined;
   if (tlsCert === undefined || tlsKey === undefined) {
     throw new CommandError(exitCodes.usage, '--tls-cert and --tls-key go together; give both.');
   }
-  const read = (file: string): Promise<string> =>
-    readFile(file, 'utf8').catch(() => {
-      throw new CommandError(exitCodes.usage, `${file} cannot be read; give the path of a PEM file.`);
-    });
-  return { cert: await read(tlsCert), key: await read(tlsKey) };
+  return readTlsPair({ cert: tlsCert, key: tlsKey }).catch((error: unknown) =>
+    unfit('--tls-cert and --tls-key', error),
+  );
+}
+
+/** Seen at the start, though it is needed later. */
+async function gatewayCAOf({ gatewayCa }: Flags): Promise<string | undefined> {
+  if (gatewayCa !== undefined) {
+    await readAuthority(gatewayCa).catch((error: unknown) => unfit('--gateway-ca', error));
+  }
+  return gatewayCa;
+}
+
+function unfit(flag: string, error: unknown): never {
+  throw error instanceof TlsFileError
+    ? new CommandError(exitCodes.usage, `${flag}: ${error.message}`)
+    : error;
 }
 
 function address(text: string): { host: string; port: number } {

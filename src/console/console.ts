@@ -7,7 +7,10 @@ import {
   type Declarations,
 } from '../cli/edit/declarations.ts';
 import { kindSchema } from '../cli/edit/kind-schema.ts';
+import { TlsFileError } from '../tls/pem-file.ts';
+import { secureOptions, type TlsPair } from '../tls/tls-pair.ts';
 import { sendChanges } from './changes.ts';
+import { gatewayConnections } from './gateway-connections.ts';
 import { hostsOf, refusal, securityHeaders } from './guard.ts';
 import { createLive, pageKinds } from './live.ts';
 import { type PageFile, readPageFiles } from './page-files.ts';
@@ -33,11 +36,13 @@ export interface ConsoleOptions {
   readonly tokens?: readonly string[];
   /** Further names that the console is reached by, without port. */
   readonly names?: readonly string[];
-  /** For an address other than loopback: certificate and key, PEM. */
-  readonly tls?: { readonly cert: string; readonly key: string };
+  /** For an address other than loopback. */
+  readonly tls?: TlsPair;
   readonly readOnly: boolean;
   /** The base URL for callers; undefined where it is not known. */
   readonly gatewayURL: string | undefined;
+  /** A file of the authority that the gateway's certificate is of, where the system does not trust it. */
+  readonly gatewayCA?: string | undefined;
   /** How to reach a gateway to try where its URL is not known. */
   readonly reach?: Reach;
   readonly version: string;
@@ -88,7 +93,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     bodyLimit: maxBody,
     forceCloseConnections: true,
     requestTimeout: 30_000,
-    ...(tls === undefined ? {} : { https: { ...tls, minVersion: 'TLSv1.2' as const } }),
+    ...(tls === undefined ? {} : { https: secureOptions(tls) }),
   }) as unknown as FastifyInstance<Server>;
   let hosts: ReadonlySet<string> = new Set();
   let cookieName = '';
@@ -117,6 +122,9 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
       const { reason, message, causes } = error;
       return refuse(reply, statusOf[reason], { reason, message, causes });
     }
+    if (error instanceof TlsFileError) {
+      return refuse(reply, 503, { reason: 'Unavailable', message: error.message });
+    }
     const status = (error as { statusCode?: unknown }).statusCode;
     if (typeof status === 'number' && status < 500) {
       return refuse(reply, status, { reason: 'Invalid', message: (error as Error).message });
@@ -126,10 +134,16 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
 
   const live = createLive(declarations, namespace, signal);
   const { gatewayURL } = options;
+  const connections = gatewayConnections({ caFile: options.gatewayCA, byName: true });
   const known: Reach | undefined =
     gatewayURL === undefined
       ? undefined
-      : async () => ({ baseURL: gatewayURL, shown: gatewayURL, why: () => undefined });
+      : async () => ({
+          baseURL: gatewayURL,
+          shown: gatewayURL,
+          dispatcher: await connections(),
+          why: () => undefined,
+        });
   const reach = known ?? options.reach;
   const place: Place = {
     place: declarations.place,

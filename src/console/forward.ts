@@ -4,6 +4,7 @@ import { mayAccess } from '../kube/access-review.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { SharedKubeConfig } from '../kube/kubeconfig.ts';
 import { type ForwardedPort, forwardPort } from '../kube/port-forward.ts';
+import { gatewayConnections } from './gateway-connections.ts';
 import type { Reach } from './try-route.ts';
 
 const mostPods = 100;
@@ -13,18 +14,22 @@ interface Pod {
   readonly namespace: string;
   readonly name: string;
   readonly port: number;
+  readonly scheme: 'http' | 'https';
 }
 
 /**
  * Reaches a gateway of the cluster over the API server, with the user's own rights: a pod is found by its labels, in all
- * namespaces or, where that is not allowed, in `namespace`. Throws DeclarationError with the right that is missing.
+ * namespaces or, where that is not allowed, in `namespace`. `caFile` is trusted where it serves HTTPS. Throws
+ * DeclarationError with the right that is missing.
  */
 export function reachByForward(
   client: KubeClient,
   config: SharedKubeConfig,
   namespace: string,
+  caFile: string | undefined,
   signal: AbortSignal,
 ): Reach {
+  const connections = gatewayConnections({ caFile, byName: false });
   const forwarded = new Map<string, Promise<ForwardedPort>>();
   return async (asking) => {
     const pod = await gatewayPod(client, namespace, asking);
@@ -35,8 +40,9 @@ export function reachByForward(
     opened.catch(() => forwarded.delete(id));
     const { port, failure } = await opened;
     return {
-      baseURL: `http://127.0.0.1:${port}/v1`,
+      baseURL: `${pod.scheme}://127.0.0.1:${port}/v1`,
       shown: `the pod ${pod.namespace}/${pod.name}`,
+      dispatcher: await connections(),
       why: () => failure(),
     };
   };
@@ -67,10 +73,12 @@ async function gatewayPod(client: KubeClient, namespace: string, signal: AbortSi
 function podOf({ metadata, spec, status }: GatewayPodObject): (Pod & { readonly isReady: boolean })[] {
   const { namespace, name } = metadata ?? {};
   if (namespace === undefined || name === undefined) return [];
-  const ports = (spec?.containers ?? []).flatMap((container) => container.ports ?? []);
+  const containers = spec?.containers ?? [];
+  const ports = containers.flatMap((container) => container.ports ?? []);
+  const servesTls = containers.some(({ args = [] }) => args.some((arg) => arg.startsWith('--tls-cert')));
   const port = ports.find((each) => each.name !== 'admin')?.containerPort ?? 8080;
   const isReady = (status?.conditions ?? []).some((each) => each.type === 'Ready' && each.status === 'True');
-  return [{ namespace, name, port, isReady }];
+  return [{ namespace, name, port, scheme: servesTls ? 'https' : 'http', isReady }];
 }
 
 /** Asked beforehand: a connection that is refused does not say which right it lacks. */

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { applyEdits } from '../cli/edit/apply-edits.ts';
-import { DeclarationError, type Declarations, type Ref } from '../cli/edit/declarations.ts';
+import type { Declarations, Ref } from '../cli/edit/declarations.ts';
+import { read } from './read.ts';
 import { rowOf } from './rows.ts';
 import type { Detail, Edited, PageKind } from './shapes.ts';
 import { planWishes, type Wishes, wishesSchema } from './wishes.ts';
@@ -66,17 +67,6 @@ export function addResourceRoutes(
 
 function refOf(request: FastifyRequest): Ref<PageKind> {
   return read(named, request.params);
-}
-
-function read<T>(schema: z.ZodType<T>, value: unknown): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const causes = parsed.error.issues.map(({ path: field, message }) => ({ field: field.join('.'), message }));
-  throw new DeclarationError(
-    'Invalid',
-    causes.map(({ field, message }) => `${field}: ${message}`).join('; '),
-    causes,
-  );
 }
 
 /** The address that the node will have. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Live } from './live.ts';
-import { refuse } from './refuse.ts';
+import { read } from './read.ts';
 import type { RouteAnswer } from './shapes.ts';
 
 const asked = z.object({
@@ -27,15 +27,5 @@ export function addRouteRoutes(app: FastifyInstance, live: Live, explain: Explai
     }
     return [...names].sort();
   });
-  app.get('/api/route', async (request, reply) => {
-    const question = asked.safeParse(request.query);
-    if (!question.success) {
-      const [issue] = question.error.issues;
-      return refuse(reply, 422, {
-        reason: 'Invalid',
-        message: `${issue?.path.join('.')}: ${issue?.message}`,
-      });
-    }
-    return explain(question.data, live);
-  });
+  app.get('/api/route', async (request) => explain(read(asked, request.query), live));
 }

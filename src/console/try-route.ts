@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import { request as ask } from 'undici';
+import { request as ask, type Dispatcher } from 'undici';
 import { z } from 'zod';
+import { certificateProblem } from './gateway-connections.ts';
+import { read } from './read.ts';
 import { refuse } from './refuse.ts';
 
 const tried = z.object({
@@ -28,6 +30,7 @@ export const noGateway = 'The gateway is not known here. Start the console with 
 export type Reach = (signal: AbortSignal) => Promise<{
   readonly baseURL: string;
   readonly shown: string;
+  readonly dispatcher: Dispatcher;
   readonly why: () => string | undefined;
 }>;
 
@@ -38,20 +41,14 @@ export type Reach = (signal: AbortSignal) => Promise<{
  */
 export function addTryRoute(app: FastifyInstance, reach: Reach | undefined): void {
   app.post('/api/try', async (incoming, reply) => {
-    const wish = tried.safeParse(incoming.body);
-    if (!wish.success) {
-      const [issue] = wish.error.issues;
-      return refuse(reply, 422, {
-        reason: 'Invalid',
-        message: `${issue?.path.join('.')}: ${issue?.message}`,
-      });
-    }
+    const { path, key, body } = read(tried, incoming.body);
     if (reach === undefined) return refuse(reply, 503, { reason: 'Unavailable', message: noGateway });
-    const { path, key, body } = wish.data;
     const gone = new AbortController();
     reply.raw.on('close', () => gone.abort());
-    const { baseURL, shown, why } = await reach(gone.signal);
+    const { baseURL, shown, dispatcher, why } = await reach(gone.signal);
+    let refused: unknown;
     const answer = await ask(`${baseURL}/${path}`, {
+      dispatcher,
       method: 'POST',
       headers: {
         authorization: `Bearer ${key}`,
@@ -62,11 +59,14 @@ export function addTryRoute(app: FastifyInstance, reach: Reach | undefined): voi
       signal: AbortSignal.any([gone.signal, AbortSignal.timeout(timeoutMs)]),
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
-    }).catch(() => undefined);
+    }).catch((error: unknown) => {
+      refused = error;
+    });
     if (answer === undefined) {
+      const reason = certificateProblem(refused) ?? why();
       return refuse(reply, 502, {
         reason: 'Unavailable',
-        message: `The gateway at ${shown} cannot be reached${why() === undefined ? '. Does it run?' : `: ${why()}.`}`,
+        message: `The gateway at ${shown} cannot be reached${reason === undefined ? '. Does it run?' : `: ${reason.replace(/\.$/, '')}.`}`,
       });
     }
     reply.code(answer.statusCode).type('application/octet-stream');
