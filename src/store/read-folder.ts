@@ -14,6 +14,7 @@ export type FileNews =
 
 /** Bounds of a folder of manifests. */
 const maxFiles = 200_000;
+const maxFolders = 20_000;
 const maxDepth = 16;
 const maxFileBytes = 256 * 1024 * 1024;
 /** A file written less than this before it was looked at may change again without another time of change. */
@@ -91,10 +92,11 @@ export class FolderReader {
 
   async #walk(): Promise<Map<string, Stats | Error>> {
     const found = new Map<string, Stats | Error>();
-    const folders: { path: string; depth: number }[] = [{ path: this.#root, depth: 0 }];
+    const folders: Folder[] = [{ path: this.#root, above: [] }];
     const walked: string[] = [];
     for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
       walked.push(folder.path);
+      if (walked.length > maxFolders) throw new Error(`${this.#root} holds more than ${maxFolders} folders`);
       const names = await this.#names(folder.path);
       for (const name of names) {
         if (name.startsWith('.')) continue;
@@ -106,8 +108,10 @@ export class FolderReader {
           if (found.size >= maxFiles)
             throw new Error(`${this.#root} holds more than ${maxFiles} manifest files`);
           found.set(relative(this.#root, path), stats);
-        } else if (!(stats instanceof Error) && stats.isDirectory() && folder.depth < maxDepth) {
-          folders.push({ path, depth: folder.depth + 1 });
+        } else if (!(stats instanceof Error) && stats.isDirectory() && folder.above.length < maxDepth) {
+          // A link to a folder around it would be walked again and again.
+          const id = `${stats.dev}-${stats.ino}`;
+          if (!folder.above.includes(id)) folders.push({ path, above: [...folder.above, id] });
         }
       }
     }
@@ -123,6 +127,12 @@ export class FolderReader {
       throw error;
     }
   }
+}
+
+/** A folder to be walked, and what the file system calls it and those around it, below the root. */
+interface Folder {
+  readonly path: string;
+  readonly above: readonly string[];
 }
 
 /** Undefined when there is nothing, as behind a link whose target is being replaced. */
