@@ -26,6 +26,8 @@ const tasks = {
   'test:agents': ['test/agents/main.ts'],
   bench: ['test/bench/main.ts'],
   faults: ['test/faults/main.ts'],
+  soak: ['test/soak/main.ts'],
+  fuzz: ['test/fuzz/main.ts'],
   build: ['scripts/build.ts'],
   image: ['scripts/image.ts'],
   sbom: ['scripts/sbom.ts'],

@@ -1,0 +1,76 @@
+import { parseArgs } from 'node:util';
+
+/** How one soak is made. */
+export interface SoakOptions {
+  /** Of load, warm-up included. */
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+  readonly sampleSeconds: number;
+  /** One in so many samples is thorough. */
+  readonly thoroughEvery: number;
+  /** Scenarios begun in a second. */
+  readonly perSecond: number;
+  readonly reloadMs: number;
+  readonly seed: number;
+  /** What gateway is soaked. */
+  readonly ground: 'standalone' | 'cluster';
+  /** Most that may grow in an hour by the upper bound of the slope; bytes and counts. */
+  readonly limits: SoakLimits;
+}
+
+export interface SoakLimits {
+  readonly heapPerHour: number;
+  readonly residentPerHour: number;
+  readonly descriptorsPerHour: number;
+  readonly delayP99Ms: number;
+  /** How many more promises, functions … may be alive than after the warm-up; things of ours not one more. */
+  readonly moreObjects: number;
+}
+
+export const usage = `npm run soak -- [--minutes N] [--per-second N] [--seed N] [--cluster]
+  --minutes N     length of the load (default 20), of which a fifth is warm-up
+  --per-second N  scenarios begun in a second (default 120)
+  --seed N        of the choice of scenarios and faults
+  --cluster       a controller and a gateway on an API server instead of standalone mode`;
+
+const mib = 1024 * 1024;
+
+/** Reads the arguments; throws what parseArgs throws, and RangeError. */
+export function soakOptions(argv: readonly string[]): SoakOptions {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      minutes: { type: 'string', default: '20' },
+      'per-second': { type: 'string', default: '120' },
+      seed: { type: 'string', default: '1' },
+      cluster: { type: 'boolean', default: false },
+    },
+  });
+  const seconds = 60 * positive('--minutes', values.minutes);
+  return {
+    seconds,
+    warmUpSeconds: seconds / 5,
+    sampleSeconds: Math.min(5, seconds / 24),
+    thoroughEvery: 3,
+    perSecond: positive('--per-second', values['per-second']),
+    reloadMs: 1_500,
+    seed: positive('--seed', values.seed),
+    ground: values.cluster ? 'cluster' : 'standalone',
+    limits: soakLimits,
+  };
+}
+
+// A leak of 100 bytes for each scenario would be 43 MiB in an hour.
+export const soakLimits: SoakLimits = {
+  heapPerHour: 16 * mib,
+  residentPerHour: 64 * mib,
+  descriptorsPerHour: 30,
+  delayP99Ms: 20,
+  moreObjects: 400,
+};
+
+function positive(flag: string, text: string): number {
+  const number = Number(text);
+  if (number > 0) return number;
+  throw new RangeError(`${flag} ${text}: must be a number above 0`);
+}
