@@ -1,9 +1,15 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './scripts/longest-first.ts';
+
+// Most tests on an API server wait for something to happen, so more of them than there are cores. Projects that have the same
+// number run side by side.
+const apiServerWorkers = 6;
 
 // unit: pure code, no sockets but loopback ones, seconds. wire: real sockets and SDKs. crds, cluster: a real API server.
 // chart: Helm onto a real API server. console: a real browser. delivery: the npm package and the image's files. telemetry: a real Prometheus.
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000, maxWorkers: 2 } },
       {
@@ -22,6 +28,7 @@ export default defineConfig({
           globalSetup: ['test/support/control-plane-setup.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          maxWorkers: apiServerWorkers,
         },
       },
       {
@@ -31,8 +38,7 @@ export default defineConfig({
           globalSetup: ['test/support/control-plane-setup.ts'],
           testTimeout: 300_000,
           hookTimeout: 120_000,
-          // Most of them wait for something to happen, so more than there are cores.
-          maxWorkers: 4,
+          maxWorkers: apiServerWorkers,
         },
       },
       {

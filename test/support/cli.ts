@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { bareEnvironment } from './bare-environment.ts';
 import { type Ended, runToEnd } from './run-to-end.ts';
 
 const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -7,7 +8,7 @@ const longestMs = 60_000;
 export interface CliOptions {
   /** Standard input; nothing where absent. */
   readonly input?: string;
-  /** Added to `PATH`: nothing of the user's own settings reaches it. */
+  /** Added to `bareEnvironment`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
 }
@@ -31,6 +32,6 @@ export function lines(text: string): string[] {
 
 function runProgram(command: string, args: readonly string[], options: CliOptions): Promise<Ended> {
   const { input, cwd } = options;
-  const env = { PATH: process.env['PATH'], ...options.env };
+  const env = { ...bareEnvironment(), ...options.env };
   return runToEnd(command, args, { env, timeoutMs: longestMs, input, cwd });
 }

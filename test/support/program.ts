@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
 import { z } from 'zod';
+import { bareEnvironment } from './bare-environment.ts';
 import { eventually } from './eventually.ts';
 import { type Guard, startGuard } from './guard.ts';
 
@@ -16,7 +17,7 @@ export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string
 export interface ProgramOptions {
   /** What stands behind `model-gateway`; the first is the command. */
   readonly args: readonly string[];
-  /** Added to `PATH`: nothing of the user's own settings may reach it. */
+  /** Added to `bareEnvironment`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /** Whether host names resolve; false wherever manifests name real providers, which no test may call. */
@@ -73,7 +74,7 @@ export function startProgram(options: ProgramOptions): Program {
     ...args,
   ];
   const child = spawn(command, rest, {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...bareEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
     ...(cwd === undefined ? {} : { cwd }),
