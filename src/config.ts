@@ -92,18 +92,19 @@ export class ConfigError extends Error {
 /**
  * Turns arguments and environment into a validated Config, or says whose help was asked for. Without a command it is the
  * quick start. What is none of these commands never comes here: `main.ts` gives it to the program for people.
- * Flags win over `MODEL_GATEWAY_…` variables. Throws ConfigError.
+ * Flags win over `MODEL_GATEWAY_…` variables. Throws ConfigError, which names the program as it was called.
  */
 export function readConfig(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
+  calledAs = 'model-gateway',
 ): Config | { readonly command: 'help'; readonly of: Command } {
   const [first, ...rest] = args;
   const [topic] = rest;
   if (first === 'help' && isCommand(topic)) return { command: 'help', of: topic };
   const named = isCommand(first) ? first : undefined;
   const command = named ?? 'start';
-  const given = parseFlags(command, named === undefined ? args : rest);
+  const given = parseFlags(command, named === undefined ? args : rest, calledAs);
   if (given === 'help') return { command: 'help', of: command };
   return Object.freeze(configOf(command, readValues(command, given, env), env));
 }
@@ -120,7 +121,7 @@ function flagNames(command: Command): FlagName[] {
   );
 }
 
-function parseFlags(command: Command, args: readonly string[]): RawFlags | 'help' {
+function parseFlags(command: Command, args: readonly string[], calledAs: string): RawFlags | 'help' {
   const options = Object.fromEntries(
     flagNames(command).map((name) => [
       name,
@@ -137,7 +138,7 @@ function parseFlags(command: Command, args: readonly string[]): RawFlags | 'help
     return values['help'] === true ? 'help' : values;
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('. ')[0] : String(error);
-    throw new ConfigError(`${reason}. See model-gateway ${command} --help.`);
+    throw new ConfigError(`${reason}. See ${calledAs} ${command} --help.`);
   }
 }
 

@@ -21,7 +21,7 @@ export const roleExamples: Readonly<Record<Command, readonly [string, string]>> 
   gateway: ['gateway --all-namespaces', 'gateway --tls-cert tls.crt --tls-key tls.key --access-log 0.1'],
   seal: [
     'seal --name a --base-url https://a.example/v1 < key',
-    'seal --data data --name a --base-url https://a.example/v1 < key',
+    'seal --data data --name a --base-url http://a/v1 < key',
   ],
 };
 
@@ -71,7 +71,7 @@ const accessLogChoice = z
     (text): AccessLogChoice => (/^[afo]/.test(text) ? (text as 'all' | 'failed' | 'off') : Number(text)),
   );
 
-interface Flag {
+export interface Flag {
   readonly commands: readonly Command[];
   /** What stands for the value in `--help`; absent for a switch. */
   readonly value?: string;
@@ -247,8 +247,8 @@ export type FlagName = keyof typeof flags;
 /** The value type of each flag after parsing. */
 export type FlagValues = { readonly [K in FlagName]?: z.output<(typeof flags)[K]['schema']> };
 
-/** The `--help` text of one command, on one screen of 80 columns and 24 lines. */
-export function helpText(command: Command): string {
+/** The `--help` text of one command, on one screen of 80 columns and 24 lines. `calledAs` is the program's name. */
+export function helpText(command: Command, calledAs: string): string {
   const own = Object.entries<Flag>(flags).filter(([, flag]) => flag.commands.includes(command));
   const rows = own
     .filter(([, { besides }]) => besides === undefined)
@@ -261,13 +261,13 @@ export function helpText(command: Command): string {
   const width = Math.max(...rows.map(([left]) => left.length));
   const summary = roleSummaries[command];
   return [
-    `Usage: model-gateway ${command} [FLAGS]`,
+    `Usage: ${calledAs} ${command} [FLAGS]`,
     `${summary[0]?.toUpperCase()}${summary.slice(1)}.`,
     'Flags, each also a variable: --home-namespace is MODEL_GATEWAY_HOME_NAMESPACE:',
     ...rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`),
     '',
     'Examples:',
-    ...roleExamples[command].map((example) => `  model-gateway ${example}`),
+    ...roleExamples[command].map((example) => `  ${calledAs} ${example}`),
     '',
   ].join('\n');
 }

@@ -1,7 +1,8 @@
 import { enableCompileCache } from 'node:module';
 import { basename, join } from 'node:path';
 import process from 'node:process';
-import { roleSummaries } from './role-summaries.ts';
+import { consoleCommand } from './console-command.ts';
+import { roleCommands } from './role-commands.ts';
 
 const args = process.argv.slice(2);
 const calledAs = basename(process.argv[1] ?? '').replace(/\.[a-z]+$/, '');
@@ -9,19 +10,16 @@ const calledAs = basename(process.argv[1] ?? '').replace(/\.[a-z]+$/, '');
 const isPlugin = calledAs === 'kubectl-modelgateway';
 const isCompleter = calledAs === 'kubectl_complete-modelgateway';
 // What runs as a server is not for kubectl.
-const roles: Readonly<Record<string, string>> =
-  isPlugin || isCompleter ? { seal: roleSummaries.seal } : roleSummaries;
+const ofKubectl = isPlugin || isCompleter;
+const roles = ofKubectl ? { seal: roleCommands.seal } : roleCommands;
+const name = ofKubectl ? 'kubectl modelgateway' : 'model-gateway';
 
 // Commands for people must answer at once, so nothing of the roles is loaded for them, nor the other way round.
 if (isCompleter || !isForRole(args)) {
   keepCompiled();
   const { runCommand } = await import('./cli/run.ts');
-  const name = isPlugin || isCompleter ? 'kubectl modelgateway' : 'model-gateway';
   await runCommand(isCompleter ? ['__complete', ...args] : args, name, roles, {
-    console: {
-      summary: 'the administration interface, in your browser',
-      load: async () => (await import('./console/command.ts')).addConsole,
-    },
+    console: consoleCommand,
   });
 } else {
   await startRole();
@@ -45,10 +43,10 @@ function keepCompiled(): void {
 async function startRole(): Promise<void> {
   const { isUsageError, runRole } = await import('./roles.ts');
   try {
-    await runRole(args);
+    await runRole(args, name);
   } catch (error) {
     const { explain } = await import('./process.ts');
-    process.stderr.write(`model-gateway: ${explain(error)}\n`);
+    process.stderr.write(`${name}: ${explain(error)}\n`);
     process.exit(isUsageError(error) ? 2 : 1);
   }
 }

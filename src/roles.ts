@@ -6,15 +6,15 @@ import { helpText } from './flags.ts';
 import { productVersion } from './observe/version.ts';
 
 /**
- * Runs a role, or `seal`, with this process's arguments, until it ends.
+ * Runs a role, or `seal`, with this process's arguments, until it ends. `calledAs` is the program's name, for its texts.
  * @throws ConfigError or SealError for wrong usage; what the role throws
  */
-export async function runRole(args: readonly string[]): Promise<void> {
-  const config = readConfig(args, process.env);
+export async function runRole(args: readonly string[], calledAs: string): Promise<void> {
+  const config = readConfig(args, process.env, calledAs);
   // Each role is loaded alone: what the others need costs a start of its own second.
   switch (config.command) {
     case 'help':
-      process.stdout.write(helpText(config.of));
+      process.stdout.write(helpText(config.of, calledAs));
       return;
     case 'seal':
       return runSeal(config);

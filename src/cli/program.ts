@@ -65,15 +65,15 @@ const entries: Readonly<Record<string, Entry>> = {
 
 /**
  * The program as far as these arguments need it: the command they name is loaded whole, of the others only the summary
- * is there. `all` loads every one, for completion and for tests of the help.
+ * is there. `all` loads every one, for tests.
  *
- * @param roles the commands that `main.ts` runs itself, with their summaries
- * @param more commands of rooms above this one
+ * @param roles the commands that `main.ts` runs itself, listed first
+ * @param more commands of rooms above this one, listed last
  */
 export async function buildProgram(
   context: CommandContext,
   args: readonly string[],
-  roles: Readonly<Record<string, string>>,
+  roles: Readonly<Record<string, Entry>>,
   all = false,
   more: Readonly<Record<string, Entry>> = {},
 ): Promise<Command> {
@@ -90,10 +90,9 @@ export async function buildProgram(
     })
     .exitOverride();
   explained(program, { examples: ['nodes --all-namespaces', 'help exit-codes'] });
-  for (const [name, summary] of Object.entries(roles)) program.command(name).summary(summary);
   const named = args.find((arg) => !arg.startsWith('-'));
   const wanted = named === 'help' ? args[args.indexOf('help') + 1] : named;
-  for (const [name, { summary, load }] of Object.entries({ ...entries, ...more })) {
+  for (const [name, { summary, load }] of Object.entries({ ...roles, ...entries, ...more })) {
     if (all || name === wanted) {
       const add = await load();
       add(program, context);

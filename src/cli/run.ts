@@ -17,13 +17,13 @@ const graceMs = 2_000;
  *
  * @param args what stands behind the program's name
  * @param calledAs the program's name, for messages
- * @param roles the commands that are not run here, for the help: name and summary
+ * @param roles the commands that are not run here, for the help and for completion
  * @param more commands of rooms above this one
  */
 export async function runCommand(
   args: readonly string[],
   calledAs: string,
-  roles: Readonly<Record<string, string>>,
+  roles: Readonly<Record<string, Entry>>,
   more: Readonly<Record<string, Entry>>,
 ): Promise<never> {
   const { stdin, stdout, stderr, env } = process;
@@ -66,13 +66,15 @@ export async function runCommand(
 export async function exitCodeOfRun(
   args: readonly string[],
   context: CommandContext,
-  roles: Readonly<Record<string, string>>,
+  roles: Readonly<Record<string, Entry>>,
   more: Readonly<Record<string, Entry>> = {},
 ): Promise<ExitCode> {
   try {
     if (args[0] === '__complete') {
       const { complete } = await import('./completion/complete.ts');
-      await complete(args.slice(1), context, (asked) => buildProgram(asked, [], roles, true));
+      await complete(args.slice(1), context, (asked, words) =>
+        buildProgram(asked, words, roles, false, more),
+      );
       return exitCodes.done;
     }
     const program = await buildProgram(context, args, roles, false, more);

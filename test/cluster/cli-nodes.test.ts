@@ -99,7 +99,7 @@ test('sync waits and tells what came and went; every example runs against a cont
   expect(shown.stdout).toMatch(/\nConditions:\n {2}TYPE +STATUS +REASON +SINCE +MESSAGE\n/);
   await stage.resources.remove('UpstreamNode', stage.home, 'broken');
 
-  const key = join(scratch, 'key.txt');
+  const key = join(scratch, 'key');
   await writeFile(key, 'sk-example\n');
   for (const example of await nodeExamples()) {
     await fresh();

@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream';
 import { openPlace } from '../../src/cli/place.ts';
 import { exitCodeOfRun } from '../../src/cli/run.ts';
+import { consoleCommand } from '../../src/console-command.ts';
 import { systemClock } from '../../src/kube/clock.ts';
+import { roleCommands } from '../../src/role-commands.ts';
 import type { CliOptions } from './cli.ts';
 import type { Ended } from './run-to-end.ts';
 
@@ -37,7 +39,8 @@ export async function runHere(
       clock: systemClock,
       env,
     },
-    {},
+    roleCommands,
+    { console: consoleCommand },
   );
   return { code, stdout: out.text, stderr: err.text };
 }

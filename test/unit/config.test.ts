@@ -109,7 +109,7 @@ test.each(refused)('refuses: %s', (_, args, env, message) => {
 
 test.each(Object.entries(roleExamples))('help of %s', (name, examples) => {
   const command = name as Command;
-  const text = helpText(command);
+  const text = helpText(command, 'model-gateway');
   for (const [flag, { commands }] of Object.entries(flags)) {
     const named = new RegExp(`^ {2}(--\\S+, )?--${flag}(,? |$)`, 'm').test(text);
     expect([flag, named]).toEqual([flag, (commands as readonly string[]).includes(command)]);
@@ -122,6 +122,16 @@ test.each(Object.entries(roleExamples))('help of %s', (name, examples) => {
   }
   const help = { command: 'help', of: command };
   expect([readConfig([command, '--help'], {}), readConfig(['help', command], {})]).toEqual([help, help]);
+});
+
+test('the name that it was called by stands in the texts', () => {
+  expect(helpText('seal', 'kubectl modelgateway')).toMatch(
+    /^Usage: kubectl modelgateway seal .+\n {2}kubectl modelgateway seal --name a .+\n$/s,
+  );
+  expectScreen(helpText('seal', 'kubectl modelgateway'));
+  expect(() => readConfig(['seal', '--nane', 'a'], {}, 'kubectl modelgateway')).toThrow(
+    'See kubectl modelgateway seal --help.',
+  );
 });
 
 test('help of the quick start is there without its name', () => {

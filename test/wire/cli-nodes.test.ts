@@ -44,7 +44,7 @@ test('every example that help and documents show runs in a folder', async () => 
       node('openai', { manualModels: ['gpt-5', 'text-embedding-3'] }),
       node('old-server', { manualModels: ['gpt-5'] }),
     ].join(''),
-    'key.txt': 'sk-example\n',
+    key: 'sk-example\n',
   });
   await using _ = folders;
   const examples = await nodeExamples();

@@ -50,5 +50,7 @@ test('kubectl modelgateway seals, and serves nothing', async () => {
   expect([sealed.code, sealed.stderr]).toEqual([0, '']);
   expect(sealed.stdout).toContain('BEGIN AGE ENCRYPTED FILE');
   expect((await run('--help')).stdout).toMatch(/^Usage: kubectl modelgateway COMMAND[\s\S]*^ {2}seal /m);
+  expect((await run('seal --help')).stdout).toMatch(/^Usage: kubectl modelgateway seal /);
+  expect((await run('seal')).stderr).toMatch(/^kubectl modelgateway: --name is missing/);
   expect(await run('gateway')).toMatchObject({ code: 2, stderr: expect.stringContaining('unknown command') });
 });

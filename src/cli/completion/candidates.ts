@@ -13,9 +13,10 @@ export interface Candidates {
 
 const none: Candidates = { found: [], files: false };
 const files: Candidates = { found: [], files: true };
-const fileFlags = new Set(['--kubeconfig', '--manifests', '--data', '--models-file']);
+/** A flag whose help calls its value so. */
+const isFile = /<(?:file|dir)>$/i;
 
-/** What may stand where the last of these words is begun. `program` has every command. */
+/** What may stand where the last of these words is begun. `program` has their command whole. */
 export async function candidates(
   program: Command,
   words: readonly string[],
@@ -28,10 +29,10 @@ export async function candidates(
   if (begun.startsWith('-')) {
     const option = command.options.find(({ long }) => long === flagName);
     if (inline === undefined || option === undefined) return matching(flagCandidates(command), begun);
-    const { found, files: isFile } = await ofFlag(option, inline, flags, context);
+    const { found, files: orFiles } = await ofFlag(option, inline, flags, context);
     return {
       found: found.map(({ value, help }) => ({ value: `${flagName}=${value}`, help })),
-      files: isFile,
+      files: orFiles,
     };
   }
   if (command.commands.length > 0) return matching(commandCandidates(command), begun);
@@ -88,7 +89,7 @@ async function ofFlag(
   flags: PlaceFlags,
   context: CommandContext,
 ): Promise<Candidates> {
-  if (fileFlags.has(option.long ?? '')) return files;
+  if (isFile.test(option.flags)) return files;
   if (option.argChoices !== undefined) return matching(option.argChoices.map(bare), begun);
   if (option.long === '--key') return matching(await named('key', [], flags, context), begun);
   if (option.long === '--namespace') {

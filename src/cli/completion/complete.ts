@@ -18,13 +18,13 @@ const directives = { files: ':0', noFiles: ':4' };
 export async function complete(
   args: readonly string[],
   context: CommandContext,
-  build: (context: CommandContext) => Promise<Command>,
+  build: (context: CommandContext, words: readonly string[]) => Promise<Command>,
 ): Promise<void> {
   // The scripts put it before the words; kubectl does not, and a lone one is the word itself.
   const words = args[0] === '--' && args.length > 1 ? args.slice(1) : args;
   const asked = { ...context, signal: AbortSignal.any([context.signal, AbortSignal.timeout(longestMs)]) };
   const none: Candidates = { found: [], files: false };
-  const { found, files } = await candidates(await build(asked), words, asked).catch(() => none);
+  const { found, files } = await candidates(await build(asked, words), words, asked).catch(() => none);
   for (const { value, help } of found.slice(0, mostOffered)) {
     // A name that a terminal would take for a command is not offered.
     if (oneLine(value) !== value) continue;

@@ -46,7 +46,7 @@ function __model_gateway_complete
   $words[1] __complete -- $words[2..-1] 2>/dev/null | string match --invert --regex '^:[0-9]$'
 end
 complete -c model-gateway -f -a '(__model_gateway_complete)'
-for flag in kubeconfig manifests data models-file
+for flag in kubeconfig manifests data models-file request tls-cert tls-key
   complete -c model-gateway -l $flag -r -F
 end
 `,

@@ -31,8 +31,8 @@ export const addNodeAdd: AddCommand = (group, context) => {
   withPlace(withWriting(command));
   explained(command, {
     examples: [
-      'node add local --base-url http://ollama:11434/v1 --model qwen3',
-      'node add vllm --base-url http://vllm/v1 --api-key-stdin <key.txt',
+      'node add local --base-url http://ollama/v1 --model qwen3',
+      'node add a --base-url http://a/v1 --api-key-stdin <key',
     ],
   });
 };

@@ -38,7 +38,7 @@ export const addNodeEdit: AddCommand = (group, context) => {
   explained(command, {
     examples: [
       'node edit openai --priority 80 --model gpt-5,gpt-5-mini',
-      'node edit openai --api-key-stdin <key.txt',
+      'node edit openai --api-key-stdin <key',
     ],
   });
 };

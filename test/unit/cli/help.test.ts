@@ -20,6 +20,13 @@ test.each(commands)('%s --help fits a screen and ends with two examples', (path,
   if (path !== '') for (const example of examples) expect(example).toMatch(new RegExp(`^${path}( |$)`));
 });
 
+test('as kubectl modelgateway, which is longer, it fits too', async () => {
+  const plugin = await wholeProgram();
+  plugin.name('kubectl modelgateway');
+  const ofPlugin = commandsOf(plugin).filter(([path]) => !Object.hasOwn(roleSummaries, path));
+  for (const [, command] of ofPlugin) expectScreen(command.helpInformation());
+});
+
 test.each(Object.entries(helpTopics))('help %s fits a screen', (_, topic) => {
   expectScreen(topic('model-gateway'));
 });
