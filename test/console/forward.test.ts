@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callerOf } from '../support/caller.ts';
@@ -42,9 +43,14 @@ const person = (name: string, more: readonly object[]): Promise<string> =>
   addPerson(stage.cluster, name, [stage.home], sees, more);
 
 /** A pod of a gateway as the chart labels it, which says that it listens on `containerPort`. */
-async function addPod(name: string, containerPort: number, nodeName?: string): Promise<void> {
+async function addPod(
+  name: string,
+  containerPort: number,
+  nodeName?: string,
+  args: readonly string[] = [],
+): Promise<void> {
   const labels = { 'app.kubernetes.io/part-of': 'model-gateway', 'app.kubernetes.io/component': 'gateway' };
-  const containers = [{ name: 'gateway', image: 'gateway', ports: [{ name: 'http', containerPort }] }];
+  const containers = [{ name: 'gateway', image: 'gateway', args, ports: [{ name: 'http', containerPort }] }];
   const spec = {
     automountServiceAccountToken: false,
     containers,
@@ -62,15 +68,16 @@ const removePod = (name: string): Promise<unknown> =>
   });
 
 /** What the page says when a model is tried. */
-async function tried(kubeconfig: string): Promise<string> {
-  await using console = await startClusterConsole(kubeconfig);
+async function tried(kubeconfig: string, ...flags: readonly string[]): Promise<string> {
+  await using console = await startClusterConsole(kubeconfig, flags);
   await using someone = await openConsole(browser, console.address);
   const { page } = someone;
   await page.goto(`${new URL(console.address).origin}/try?model=alpha`);
   await page.getByRole('textbox', { name: 'API key' }).fill('mgk_x');
   await page.getByRole('textbox', { name: 'Message' }).fill('Hello?');
   await page.getByRole('button', { name: 'Send' }).click();
-  return (await page.locator('.turn.assistant p').textContent()) ?? '';
+  // It stands there empty before the answer comes.
+  return (await page.locator('.turn.assistant p', { hasText: /\S/ }).textContent()) ?? '';
 }
 
 test('a gateway of the cluster is looked for and reached with the own rights; what is missing is said', async () => {
@@ -128,4 +135,17 @@ test('a chat from the page reaches the pod over the API server and is streamed b
   await page.locator('pre').getByText('data:').first().waitFor();
   expect(kubelet.forwarded).toContain(`gateway:${port} by WebSocket`);
   expect(someone.complaints).toEqual([]);
+});
+
+test('a pod that serves HTTPS is reached too, past the names in its certificate but not past its authority', async () => {
+  const file = (name: string): string => fileURLToPath(new URL(`../support/tls/${name}`, import.meta.url));
+  const flags = [`--tls-cert=${file('server1.crt')}`, `--tls-key=${file('server1.key')}`];
+  const gateway = await stage.start('gateway', { flags });
+  await gateway.whenReady();
+  await removePod('gateway');
+  await addPod('gateway-https', Number(new URL(gateway.baseURL()).port), stage.home, flags);
+  const kubeconfig = await person('tries-https', [pods, forwards]);
+  expect(await tried(kubeconfig)).toMatch(/gateway-https cannot be reached: .*--gateway-ca FILE/);
+  // The gateway itself answers: it does not know the key.
+  expect(await tried(kubeconfig, '--gateway-ca', file('ca1.crt'))).toContain('API key');
 });
