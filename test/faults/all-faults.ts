@@ -1,7 +1,17 @@
 import type { Fault } from './fault.ts';
+import { listingFaults } from './listings.ts';
+import { nameFaults } from './names.ts';
 import { networkFaults } from './network.ts';
 import { processFaults } from './process.ts';
+import { tlsFaults } from './tls.ts';
 import { upstreamFaults } from './upstream.ts';
 
 /** Every fault, in the order of the table. */
-export const allFaults: readonly Fault[] = [...processFaults, ...networkFaults, ...upstreamFaults];
+export const allFaults: readonly Fault[] = [
+  ...processFaults,
+  ...networkFaults,
+  ...nameFaults,
+  ...tlsFaults,
+  ...upstreamFaults,
+  ...listingFaults,
+];

@@ -94,7 +94,7 @@ export async function startServed(options: StandaloneOptions = {}): Promise<Serv
   await folders.write('honest.yaml', first);
   for (const [file, text] of Object.entries(options.manifests ?? {})) await folders.write(file, text);
   const namesFile = join(folders.root, 'names.json');
-  let names: Names = {};
+  let resolved: Names = {};
   await writeFile(namesFile, '{}');
   const withNames: StandaloneOptions = {
     ...options,
@@ -131,34 +131,31 @@ export async function startServed(options: StandaloneOptions = {}): Promise<Serv
       const file = `declared-${declared}.yaml`;
       const upstreams: ScriptedUpstream[] = [];
       made.push({ file, upstreams });
-      const documents: string[] = [];
-      const nodes: string[] = [];
-      for (const [index, wish] of wishes.entries()) {
-        const name = `n${declared}-${index}`;
-        let { baseURL: url } = wish;
-        if (url === undefined) {
+      const urls: string[] = [];
+      for (const wish of wishes) {
+        if (wish.baseURL === undefined) {
           const next = await startUpstream({ models: [model], chunks: honestChunks, ...wish.upstream });
           if (wish.behaviour !== undefined) next.respondWith('/chat/completions', wish.behaviour);
           upstreams.push(next);
-          ({ url } = next);
         }
-        nodes.push(`default/${name}`);
-        documents.push(
-          manifest('UpstreamNode', name, {
-            baseURL: url.replace('PORT', String(upstreams[0]?.port)),
-            manualModels: [model],
-            priority: wish.priority ?? 90 - 10 * index,
-            ...still,
-            ...wish.spec,
-          }),
-        );
+        urls.push(wish.baseURL ?? upstreams.at(-1)?.url ?? '');
       }
+      const names = wishes.map((_, index) => `n${declared}-${index}`);
+      const documents = wishes.map((wish, index) =>
+        manifest('UpstreamNode', names[index] ?? '', {
+          baseURL: urls[index]?.replace('PORT', String(upstreams[0]?.port)),
+          manualModels: [model],
+          priority: wish.priority ?? 90 - 10 * index,
+          ...still,
+          ...wish.spec,
+        }),
+      );
       await folders.write(file, manifests(...documents));
       await served.settled();
       return {
         model,
         upstreams,
-        nodes,
+        nodes: names.map((name) => `default/${name}`),
         chat: (stream = false, more = {}) => served.ask({ body: chatBody(model, stream), ...more }),
       };
     },
@@ -174,8 +171,8 @@ export async function startServed(options: StandaloneOptions = {}): Promise<Serv
       );
     },
     async resolve(more) {
-      names = { ...names, ...more };
-      await writeFile(namesFile, JSON.stringify(names));
+      resolved = { ...resolved, ...more };
+      await writeFile(namesFile, JSON.stringify(resolved));
     },
     async restart(again = {}) {
       process = await startStandalone({
