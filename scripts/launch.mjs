@@ -53,19 +53,29 @@ function installIfStale() {
   const installed = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : '';
   if (installed === wanted && existsSync(pinnedNode)) return;
   console.error('Installing dependencies from package-lock.json (about half a minute)…');
-  // --include=dev: NODE_ENV=production on the machine would leave the pinned Node.js out.
-  const npm = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root,
-    stdio: ['ignore', 2, 2],
-    shell: process.platform === 'win32',
-  });
-  if (npm.status !== 0 || !existsSync(pinnedNode)) {
+  // No package may run a script of its own at installation but `node`, which fetches the Node.js for this machine by it.
+  // --include=dev: NODE_ENV=production on the machine would leave that out.
+  const steps = [
+    ['ci', '--include=dev', '--ignore-scripts'],
+    ['rebuild', 'node', '--ignore-scripts=false'],
+  ];
+  const failed = steps.find((step) => npm(step) !== 0);
+  if (failed !== undefined || !existsSync(pinnedNode)) {
     console.error(
-      'launch: `npm ci` failed; mend what it says above (network, disk, permissions), then run this again.',
+      `launch: \`npm ${(failed ?? ['rebuild', 'node']).join(' ')}\` failed; mend what it says above (network, disk, permissions), then run this again.`,
     );
     process.exit(1);
   }
   writeFileSync(stampFile, wanted);
+}
+
+function npm(words) {
+  const { status } = spawnSync('npm', [...words, '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32',
+  });
+  return status;
 }
 
 function runTask(scriptArguments) {

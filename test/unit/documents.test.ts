@@ -2,7 +2,13 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const documents = ['README.md', 'CONTRIBUTING.md', ...globSync('{src,test}/**/*.md')];
+const documents = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'DEPENDENCIES.md',
+  ...globSync('{src,test}/**/*.md'),
+];
 const sources = globSync('{src,test,scripts}/**/*.{ts,mjs,md}').map((path) => `/${path}`);
 
 test.each(documents)('what %s names is there', (document) => {
@@ -24,8 +30,41 @@ test('every folder of src is told of', () => {
   expect(folders.map(({ name }) => name).filter((name) => !text.includes(`\`${name}/\``))).toEqual([]);
 });
 
-test('CONTRIBUTING tells of every package that is shipped', () => {
-  const text = readFileSync('CONTRIBUTING.md', 'utf8');
-  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: object };
-  expect(Object.keys(dependencies).filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+test('DEPENDENCIES.md has a row for every package, with its version, reason, keeper and size, and no other', () => {
+  const text = readFileSync('DEPENDENCIES.md', 'utf8');
+  const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<
+    'dependencies' | 'devDependencies',
+    Record<string, string>
+  >;
+  const [, shipped = '', others = ''] = text.split(/^## .*$/m);
+  const rows = (part: string) =>
+    Object.fromEntries(
+      [...part.matchAll(/^\| `(.+?)` \| (.+?) \| (.*) \|$/gm)].map(([, name, version, rest = '']) => {
+        const cells = rest.split(' | ');
+        expect(
+          cells.filter((cell) => cell.trim() === ''),
+          name,
+        ).toEqual([]);
+        expect(rest, name).toMatch(/\| [\d.]+ [KM]B/);
+        return [name, version];
+      }),
+    );
+  expect(rows(shipped)).toEqual(dependencies);
+  expect(rows(others)).toEqual(devDependencies);
+});
+
+test('no package but `node` has a script that runs at installation, and no version is a range', () => {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, { hasInstallScript?: boolean; integrity?: string; resolved?: string }>;
+  };
+  const scripted = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
+  expect(scripted.map(([path]) => path)).toEqual(['node_modules/node']);
+  const unhashed = Object.entries(packages).filter(([path, { integrity }]) => path !== '' && !integrity);
+  expect(unhashed.map(([path]) => path)).toEqual([]);
+  const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, Record<string, string>>;
+  const versions = { ...manifest['dependencies'], ...manifest['devDependencies'] };
+  expect(Object.values(versions).filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+  expect(manifest['allowScripts']).toEqual({ node: true });
+  const launch = readFileSync('scripts/launch.mjs', 'utf8');
+  expect(launch).toContain("['ci', '--include=dev', '--ignore-scripts']");
 });
