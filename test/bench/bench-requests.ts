@@ -14,6 +14,8 @@ export type BenchFormat = 'chat' | 'messages' | 'responses';
 export interface Caller {
   port: number;
   key: string;
+  /** More lines of the head. */
+  headers?: readonly string[];
 }
 
 /** One whole request, head and body, as bytes; the prompt has about `promptBytes`. */
@@ -35,6 +37,14 @@ export function streamRequest(
   return withHead(caller, format, { model: benchModels[model], ...said(format, messages), stream: true });
 }
 
+/** A whole chat request whose prompt is pictures of 1 MB each, as base64: `megabytes` of them. */
+export function pictureRequest(caller: Caller, megabytes: number): Buffer {
+  const picture = Buffer.alloc(750_000, 'a picture, as far as any proxy can tell').toString('base64');
+  const part = { type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } };
+  const content = [{ type: 'text', text: 'What is this?' }, ...Array.from({ length: megabytes }, () => part)];
+  return withHead(caller, 'chat', { model: benchModels.plain, messages: [{ role: 'user', content }] });
+}
+
 const paths: Readonly<Record<BenchFormat, string>> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
@@ -54,6 +64,7 @@ function withHead(caller: Caller, format: BenchFormat, value: object): Buffer {
     `Authorization: Bearer ${caller.key}`,
     'Content-Type: application/json',
     'Accept: application/json',
+    ...(caller.headers ?? []),
     `Content-Length: ${body.length}`,
   ];
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);

@@ -99,11 +99,15 @@ export async function startFastUpstream(streamChunks: number): Promise<FastUpstr
   return upstream;
 }
 
-/** Calls `onRequest` with the first bytes of the body at the end of each request of one connection. */
+/**
+ * Calls `onRequest` at the end of each request of one connection, with the first bytes of the body; with the last ones
+ * behind them where the first do not name the model, because some proxies write it last.
+ */
 function requestReader(onRequest: (bodyStart: string) => void): (bytes: Buffer) => void {
   let pending: Buffer | undefined;
   let left = 0;
   let bodyStart = '';
+  let tail: Buffer | undefined;
   return (received) => {
     let bytes = received;
     while (bytes.length > 0) {
@@ -126,15 +130,20 @@ function requestReader(onRequest: (bodyStart: string) => void): (bytes: Buffer) 
         }
         pending = undefined;
         bodyStart = bytes.toString('latin1', start, start + 128);
+        tail = bodyStart.includes('"model"') ? undefined : empty;
         bytes = bytes.subarray(start);
       }
       const taken = Math.min(left, bytes.length);
       left -= taken;
+      if (tail !== undefined)
+        tail = Buffer.concat([tail, bytes.subarray(0, taken).subarray(-128)]).subarray(-128);
       bytes = bytes.subarray(taken);
-      if (left === 0) onRequest(bodyStart);
+      if (left === 0) onRequest(tail === undefined ? bodyStart : bodyStart + tail.toString('latin1'));
     }
   };
 }
+
+const empty = Buffer.alloc(0);
 
 const common = { id: 'chatcmpl-bench', created: 1_750_000_000, model: benchModels.plain };
 const plainBody = Buffer.from(

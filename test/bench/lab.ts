@@ -13,10 +13,14 @@ import { freePort, type ProcessUnderTest, type StartOptions, startProcess } from
 export interface Lab {
   readonly options: BenchOptions;
   readonly upstream: FastUpstream;
+  /** A folder that is removed at the end. */
+  readonly directory: string;
   bare: () => Promise<ProcessUnderTest>;
   gateway: () => Promise<ProcessUnderTest>;
   /** Further ones that no row has touched; whoever asks for them stops them. */
   fresh: { bare: () => Promise<ProcessUnderTest>; gateway: () => Promise<ProcessUnderTest> };
+  /** Starts another proxy, and stops it at the end. */
+  launch: (process: StartOptions) => Promise<ProcessUnderTest>;
   bigGateway: () => Promise<ProcessUnderTest>;
   /** Stops it and starts it again on the data folder that it left, with all statuses stored. */
   restartBigGateway: () => Promise<ProcessUnderTest>;
@@ -48,7 +52,18 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
     const profile = ['--cpu-prof', '--cpu-prof-dir', results, '--cpu-prof-name', name];
     return startProcess({ ...process, arguments: [...profile, ...process.arguments] });
   };
-  const startBare = async (name: string) => {
+  // Between asking for a free port and listening on it somebody else may take it.
+  const onFreePorts = async (begin: () => Promise<ProcessUnderTest>) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await begin();
+      } catch (error) {
+        if (attempt === 5 || !String(error).includes('EADDRINUSE')) throw error;
+      }
+    }
+  };
+  const startBare = (name: string) => onFreePorts(() => startBareOnce(name));
+  const startBareOnce = async (name: string) => {
     const port = await freePort();
     const origin = `http://127.0.0.1:${upstream.port}`;
     const parameters = [bareProxy, String(port), origin];
@@ -60,7 +75,9 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
       timeoutMilliseconds: 10_000,
     });
   };
-  const startGateway = async (name: string, manifests: string) => {
+  const startGateway = (name: string, manifests: string) =>
+    onFreePorts(() => startGatewayOnce(name, manifests));
+  const startGatewayOnce = async (name: string, manifests: string) => {
     if (options.gateway === 'bare') return startBare(`${name} (bare stand-in)`);
     const [port, adminPort] = [await freePort(), await freePort()];
     const flags = [
@@ -103,10 +120,15 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
   });
   let restartedBig: Promise<ProcessUnderTest> | undefined;
   return {
-    ...{ options, upstream, bigManifests, progress },
+    ...{ options, upstream, directory, bigManifests, progress },
     bare: once(() => startBare('bare')),
     gateway: once(() => startSmall('gateway')),
     fresh: { bare: () => startBare('fresh bare'), gateway: () => startSmall('fresh-gateway') },
+    launch: (process) => {
+      const started = startProcess(process);
+      running.push(started);
+      return started;
+    },
     bigGateway: () => restartedBig ?? startBig(),
     restartBigGateway: async () => {
       await (await startBig()).stop();

@@ -5,6 +5,9 @@ import process from 'node:process';
 import { canPin, pinGenerator } from './affinity.ts';
 import { startLab } from './lab.ts';
 import { benchOptions, usage } from './options.ts';
+import { behindWall } from './peers/behind-wall.ts';
+import { noPeers } from './peers/installed.ts';
+import { peerNotes, peerRows } from './peers/peer-rows.ts';
 import type { Result, Row } from './result.ts';
 import { bigSet } from './rows/big-set.ts';
 import { changes } from './rows/changes.ts';
@@ -20,7 +23,7 @@ import { throughput } from './rows/throughput.ts';
 import { table } from './table.ts';
 
 // The big set comes last, so that its process does not share the core with rows that do not need it.
-const rows: readonly Row[] = [
+const ownRows: readonly Row[] = [
   ...[throughput, streaming, latency, idleStreams],
   ...[converted, convertedStreams, convertedLength, convertedMemory, convertedFirst],
   ...[bigSet, changes],
@@ -33,8 +36,10 @@ process.exitCode = await bench();
 
 async function bench(): Promise<number> {
   let options: ReturnType<typeof benchOptions>;
+  let rows = ownRows;
   try {
     options = benchOptions(process.argv.slice(2));
+    if (options.peers) rows = peerRows;
     const unknown = options.only.filter((name) => !rows.some((row) => row.name === name));
     if (unknown.length > 0) {
       throw new Error(
@@ -44,6 +49,10 @@ async function bench(): Promise<number> {
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}\n`);
     return 2;
+  }
+  if (options.peers) {
+    const code = await behindWall(options.check ? noPeers : undefined);
+    if (code !== undefined) return code;
   }
   const started = performance.now();
   const machine = {
@@ -68,25 +77,29 @@ async function bench(): Promise<number> {
         options.only.length === 0 ? options.long || !longOnly.includes(row) : options.only.includes(row.name);
       if (wanted) results.push(...(await runRow(row, () => row.run(lab))));
     }
+    if (options.peers) results.push(...peerNotes(options));
   } finally {
     await lab.stop();
   }
   const seconds = (performance.now() - started) / 1000;
   const directory = new URL('./results/', import.meta.url);
   mkdirSync(directory, { recursive: true });
+  // Times as short as that of a check say nothing about goals; what could not be measured still counts.
+  if (options.check) for (const result of results) if (result.measured !== 'failed') result.ok = undefined;
   const report = { machine, seconds, loadAfter: loadavg()[0], options, results };
-  writeFileSync(new URL('latest.json', directory), `${JSON.stringify(report, null, 2)}\n`);
+  const file = options.peers ? (options.check ? 'check.json' : 'peers.json') : 'latest.json';
+  writeFileSync(new URL(file, directory), `${JSON.stringify(report, null, 2)}\n`);
   const short = results.filter(({ ok }) => ok === false).length;
   process.stdout.write(`${table(results)}\n\n`);
   process.stdout.write(`${machine.processor}, ${machine.cores} cores, Node.js ${machine.node}, `);
   process.stdout.write(`load ${machine.loadBefore.toFixed(1)} before; ${seconds.toFixed(0)} s\n`);
   process.stdout.write(
-    `${results.length - short} met, ${short} short; figures in test/bench/results/latest.json\n`,
+    `${results.length - short} met, ${short} short; figures in test/bench/results/${file}\n`,
   );
-  if (options.only.length === 0 && !options.long) {
+  if (options.only.length === 0 && !options.long && !options.peers) {
     process.stdout.write(`left to --long, or --only: ${longOnly.map(({ name }) => name).join(', ')}\n`);
   }
-  return options.strict && short > 0 ? 1 : 0;
+  return (options.strict || options.check) && short > 0 ? 1 : 0;
 }
 
 /** A row that cannot be measured is short, and the others are measured all the same. */

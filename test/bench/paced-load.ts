@@ -6,8 +6,10 @@ export interface PacedLoad {
   /** Requests per second, whatever the answers do. */
   rate: number;
   milliseconds: number;
-  request: Buffer;
+  request: Buffer | ((number: number) => Buffer);
   expected: Expected;
+  /** Called at the first line of each stream, with the number of its connection; latencies are then those of first lines. */
+  onFirstLine?: (number: number) => void;
 }
 
 const maximumConnections = 512;
@@ -21,9 +23,13 @@ export async function runPacedLoad(load: PacedLoad): Promise<number[]> {
   const idle: LoadConnection[] = [];
   const all: LoadConnection[] = [];
   const due: number[] = [];
+  let answers = 0;
   let failure: Error | undefined;
+  const { request, onFirstLine } = load;
+  const begun = new Set<LoadConnection>();
   const send = (connection: LoadConnection, dueTime: number) => {
-    connection.send(load.request, load.expected);
+    begun.delete(connection);
+    connection.send(Buffer.isBuffer(request) ? request : request(connection.number), load.expected);
     connection.startTime = dueTime;
   };
   const free = (connection: LoadConnection) => {
@@ -35,8 +41,15 @@ export async function runPacedLoad(load: PacedLoad): Promise<number[]> {
     const connection = new LoadConnection(all.length, load.port, {
       onAnswer: (answered, fault) => {
         if (fault !== undefined) failure ??= new Error(`wrong answer: ${fault}`);
-        latencies.push(performance.now() - answered.startTime);
+        if (onFirstLine === undefined) latencies.push(performance.now() - answered.startTime);
+        answers += 1;
         free(answered);
+      },
+      onLines: (connection) => {
+        if (onFirstLine === undefined || begun.has(connection)) return;
+        begun.add(connection);
+        latencies.push(performance.now() - connection.startTime);
+        onFirstLine(connection.number);
       },
       onClose: (_connection, reason) => {
         failure ??= new Error(`connection lost: ${reason}`);
@@ -76,10 +89,9 @@ export async function runPacedLoad(load: PacedLoad): Promise<number[]> {
       }
       await delay(1);
     }
-    for (let waited = 0; latencies.length < sent && waited < 1500 && failure === undefined; waited++)
-      await delay(10);
+    for (let waited = 0; answers < sent && waited < 1500 && failure === undefined; waited++) await delay(10);
     if (failure !== undefined) throw failure;
-    if (latencies.length < sent) throw new Error(`${sent - latencies.length} of ${sent} requests unanswered`);
+    if (answers < sent) throw new Error(`${sent - answers} of ${sent} requests unanswered`);
     return latencies;
   } finally {
     for (const connection of all) connection.close();

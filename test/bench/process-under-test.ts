@@ -23,21 +23,24 @@ export interface ProcessUnderTest {
 
 export interface StartOptions {
   name: string;
-  /** Arguments of `node`. */
+  /** What is started; absent: the generator's own Node.js. */
+  program?: string;
   arguments: readonly string[];
+  /** More environment variables. */
+  environment?: Readonly<Record<string, string>>;
   port: number;
   /** Answers 200 when the process is ready; absent: the port accepts a connection. */
   readyURL: string | undefined;
   timeoutMilliseconds: number;
 }
 
-/** Starts a proxy with the generator's own Node.js and waits until it is ready; throws with the end of its output. */
+/** Starts a proxy and waits until it is ready; throws with the end of its output. */
 export async function startProcess(options: StartOptions): Promise<ProcessUnderTest> {
   const start = performance.now();
-  const child = spawn(process.execPath, [...options.arguments], {
+  const child = spawn(options.program ?? process.execPath, [...options.arguments], {
     cwd: fileURLToPath(new URL('../../', import.meta.url)),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { ...process.env, NODE_ENV: 'production' },
+    env: { ...process.env, NODE_ENV: 'production', ...options.environment },
   });
   const { pid } = child;
   if (pid === undefined) throw new Error(`${options.name}: no process`);

@@ -33,6 +33,11 @@ export function residentBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(read(`/proc/${pid}/status`))?.[1]) * 1024;
 }
 
+/** The most memory that a process had resident so far, in bytes; NaN where the system does not tell. */
+export function peakResidentBytes(pid: number): number {
+  return Number(/VmHWM:\s+(\d+)/.exec(read(`/proc/${pid}/status`))?.[1]) * 1024;
+}
+
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');

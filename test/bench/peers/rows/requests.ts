@@ -1,0 +1,69 @@
+import { plainRequest } from '../../bench-requests.ts';
+import { callerOf, type Lab } from '../../lab.ts';
+import type { Result, Row } from '../../result.ts';
+import { headroom, measureStraight } from '../../rows/throughput.ts';
+import { bareContestant, besidePeer, type Contestant, gatewayContestant, titles } from '../contestants.ts';
+import { knownPlain } from '../known-answer.ts';
+import { compareRates, plainSide, rateOf, ratioLine, type Side } from '../rates.ts';
+
+const row = 'requests';
+const promptBytes = 1000;
+
+/** Requests per second, chat passed through, 1 KB prompts, with few and with many connections. */
+export const requests: Row = {
+  name: row,
+  run: async (lab) => {
+    const results: Result[] = [];
+    for (const connections of [32, 256]) results.push(...(await withConnections(lab, connections)));
+    return results;
+  },
+};
+
+async function withConnections(lab: Lab, connections: number): Promise<Result[]> {
+  const { rounds, roundMilliseconds, check } = lab.options;
+  const name = `requests/s, ${connections} connections`;
+  const side = async (one: Contestant, more: Partial<Side> = {}) => {
+    const bytes = plainRequest(one.caller, promptBytes);
+    const expected = await knownPlain(one.caller.port, bytes, 'chat');
+    return plainSide(lab, one, { bytes, expected, connections, ...more });
+  };
+  const [bare, gateway] = [await bareContestant(lab), await gatewayContestant(lab)];
+  lab.progress(`${name}: bare proxy and gateway`);
+  const bytes = plainRequest(callerOf(lab.upstream), promptBytes);
+  const upstream = { port: lab.upstream.port, connections, request: () => bytes };
+  const straight = await measureStraight(lab, (milliseconds) =>
+    rateOf({ ...upstream, milliseconds, expected: { bodyBytes: lab.upstream.plainBytes } }),
+  );
+  const own = await compareRates([await side(bare), await side(gateway)], rounds);
+  const results = [
+    ratioLine({ row, measure: `${name}: gateway ÷ bare` }, own, { over: 1, under: 0 }, 0.9),
+    headroom(row, name, straight, own.medians),
+  ];
+  if (check) return results;
+  const beside = async (
+    peer: 'nginx' | 'portkey' | 'litellm',
+    goal: number | undefined,
+    more: PeerRounds,
+  ) => {
+    const measure = `${name}: gateway ÷ ${titles[peer]}`;
+    return besidePeer(lab, peer, { row, measure }, async (one) => {
+      lab.progress(measure);
+      const { milliseconds = roundMilliseconds, warmUp } = more;
+      const sides = [await side(one, { milliseconds, warmUp }), await side(gateway, { warmUp: 0 })];
+      const comparison = await compareRates(sides, more.rounds);
+      return [ratioLine({ row, measure }, comparison, { over: 1, under: 0 }, goal)];
+    });
+  };
+  results.push(...(await beside('nginx', undefined, { rounds, warmUp: 500 })));
+  results.push(...(await beside('portkey', 10, { rounds, milliseconds: 800, warmUp: 5000 })));
+  // Its answers come so slowly that a shorter round would count bursts.
+  const milliseconds = connections > 100 ? 5000 : 2000;
+  results.push(...(await beside('litellm', 100, { rounds: 3, milliseconds, warmUp: 3000 })));
+  return results;
+}
+
+interface PeerRounds {
+  rounds: number;
+  milliseconds?: number;
+  warmUp: number;
+}
