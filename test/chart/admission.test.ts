@@ -393,6 +393,174 @@ describe('where credentials must be sealed', () => {
   });
 });
 
+describe('there is no way around', () => {
+  const foreign = { apiKeySecretRef: { name: 'foreign' } };
+  const patches = {
+    merge: 'application/merge-patch+json',
+    json: 'application/json-patch+json',
+    apply: 'application/apply-patch+yaml',
+  } as const;
+  const at = (name: string, query = '') => `${resourcePathOf('UpstreamNode', home, name)}?dryRun=All${query}`;
+  const ask = (
+    who: Who,
+    method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: object,
+    contentType?: string,
+  ) => people[who].client.send(method, path, { body, ...(contentType === undefined ? {} : { contentType }) });
+
+  test('for a Secret that its editor may not read: kinds of patches, generated names, a whole object, stages', async () => {
+    const spec = { baseURL: 'https://evil.example/v1', ...foreign };
+    const refused = [
+      await ask('editor', 'PATCH', at('plain'), { spec }, patches.merge),
+      await ask(
+        'editor',
+        'PATCH',
+        at('plain'),
+        [{ op: 'add', path: '/spec/apiKeySecretRef', value: { name: 'foreign' } }],
+        patches.json,
+      ),
+      await ask(
+        'editor',
+        'PATCH',
+        at('foreign'),
+        [{ op: 'replace', path: '/spec/baseURL', value: 'https://evil.example/v1' }],
+        patches.json,
+      ),
+      await ask(
+        'editor',
+        'PATCH',
+        at('plain', '&fieldManager=x&force=true'),
+        { ...node(foreign), metadata: { name: 'plain' } },
+        patches.apply,
+      ),
+      // Apply creates what is not there.
+      await ask(
+        'editor',
+        'PATCH',
+        at('made', '&fieldManager=x&force=true'),
+        { ...node(foreign), metadata: { name: 'made' } },
+        patches.apply,
+      ),
+      await ask('editor', 'POST', `${resourcePathOf('UpstreamNode', home)}?dryRun=All`, {
+        ...node(foreign),
+        metadata: { generateName: 'made-' },
+      }),
+      await ask(
+        'editor',
+        'PATCH',
+        at('plain'),
+        { spec: { headers: [{ name: 'x-a', secretRef: { name: 'foreign', key: 'k' } }] } },
+        patches.merge,
+      ),
+    ];
+    for (const { status, body } of refused)
+      expect({ status, body }).toMatchObject({
+        status: 403,
+        body: { message: expect.stringMatching(naming('foreign')) },
+      });
+    const current = await cluster.client.ask('GET', resourcePathOf('UpstreamNode', home, 'foreign'));
+    const whole = {
+      ...(current as object),
+      spec: { ...(current as { spec: object }).spec, baseURL: 'https://evil.example/v1' },
+    };
+    expectAnswer(await ask('editor', 'PUT', at('foreign'), whole), naming('foreign'), 200);
+    // For real, in two steps: not even a weight opens the door for the next change.
+    const real = resourcePathOf('UpstreamNode', home, 'foreign');
+    expect((await people.editor.client.send('PATCH', real, { body: { spec: { weight: 7 } } })).status).toBe(
+      200,
+    );
+    expectAnswer(
+      await people.editor.client.send('PATCH', real, {
+        body: { spec: { baseURL: 'https://evil.example/v1' } },
+      }),
+      naming('foreign'),
+      200,
+    );
+  });
+
+  test('by a subresource: status changes no spec, and there is no other', async () => {
+    const real = resourcePathOf('UpstreamNode', home, 'foreign');
+    const before = (await cluster.client.ask('GET', real)) as { spec: object };
+    const nodes = {
+      apiGroups: ['modelgateway.dev'],
+      resources: ['upstreamnodes', 'upstreamnodes/status', 'upstreamnodes/scale'],
+      verbs: ['*'],
+    };
+    const writer = await account('status-writer', [nodes]);
+    const change = {
+      spec: { baseURL: 'https://evil.example/v1', apiKeySecretRef: { name: 'foreign' } },
+      status: { phase: 'ready' },
+    };
+    expect((await writer.client.send('PATCH', `${real}/status`, { body: change })).status).toBe(200);
+    expect(((await cluster.client.ask('GET', real)) as { spec: object }).spec).toEqual(before.spec);
+    expect(
+      (await writer.client.send('PATCH', `${real}/scale`, { body: { spec: { replicas: 2 } } })).status,
+    ).toBe(404);
+  });
+
+  test('for the gateway: no kind of change, no subresource, not all keys at once', async () => {
+    const declared = resourcePathOf('APIKey', home, 'declared');
+    const keys = resourcePathOf('APIKey', home);
+    const made = await madeKey();
+    const forged = { ...made, metadata: { ...made.metadata, name: 'forged' } };
+    const paths: [
+      method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+      path: string,
+      body: object | undefined,
+      contentType?: string,
+    ][] = [
+      ['PATCH', declared, [{ op: 'add', path: '/spec/nodeNamespaces', value: ['x'] }], patches.json],
+      [
+        'PATCH',
+        `${declared}?fieldManager=x&force=true`,
+        {
+          apiVersion: forged.apiVersion,
+          kind: forged.kind,
+          metadata: { name: 'declared' },
+          spec: { enabled: false },
+        },
+        patches.apply,
+      ],
+      [
+        'PATCH',
+        `${keys}/forged?fieldManager=x&force=true`,
+        { ...forged, metadata: { name: 'forged' } },
+        patches.apply,
+      ],
+      ['PUT', declared, (await cluster.client.ask('GET', declared)) as object],
+      ['POST', keys, { ...made, metadata: { ...made.metadata, name: undefined, generateName: 'key-' } }],
+      ['POST', keys, forged],
+      ['DELETE', keys, undefined],
+      ['DELETE', declared, { propagationPolicy: 'Foreground' }],
+    ];
+    for (const [method, path, body, contentType] of paths) {
+      const { status } = await ask('gateway', method, path, body, contentType);
+      expect({ method, path, status }).toEqual({ method, path, status: 403 });
+    }
+    expect((await cluster.client.send('GET', declared)).status).toBe(200);
+  });
+
+  test('where credentials must be sealed: by patches, apply and generated names', async () => {
+    const path = resourcePathOf('UpstreamNode', sealed);
+    const spec = { apiKeySecretRef: { name: 'other' } };
+    const asked = [
+      await cluster.client.send('POST', `${path}?dryRun=All`, {
+        body: { ...node(spec), metadata: { generateName: 'made-' } },
+      }),
+      await cluster.client.send('PATCH', `${path}/before?dryRun=All`, {
+        body: [{ op: 'replace', path: '/spec/apiKeySecretRef/name', value: 'other' }],
+        contentType: patches.json,
+      }),
+      await cluster.client.send('PATCH', `${path}/made?dryRun=All&fieldManager=x`, {
+        body: { ...node(spec), metadata: { name: 'made' } },
+        contentType: patches.apply,
+      }),
+    ];
+    for (const each of asked) expectAnswer(each, /seal the credential/, 201);
+  });
+});
+
 function expectAnswer(
   { status, body }: { status: number; body: unknown },
   refused: RegExp | undefined,
