@@ -1,3 +1,4 @@
+import { callerFaults } from './callers.ts';
 import type { Fault } from './fault.ts';
 import { listingFaults } from './listings.ts';
 import { nameFaults } from './names.ts';
@@ -14,4 +15,5 @@ export const allFaults: readonly Fault[] = [
   ...tlsFaults,
   ...upstreamFaults,
   ...listingFaults,
+  ...callerFaults,
 ];

@@ -27,6 +27,10 @@ const raw = (head: string, body = ''): Behaviour => ({
   kind: 'raw',
   bytes: `HTTP/1.1 ${head}\r\n\r\n${body}`,
 });
+const event = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'w' }, finish_reason: null }] })}\n\n`;
+const chunk = `${event.length.toString(16)}\r\n${event}\r\n`;
+/** A chunked stream with two pieces of text, which goes on. */
+const twoPieces = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${chunk}${chunk}`;
 const refusal = {
   error: { message: 'Incorrect API key provided: sk-upstream-secret', type: 'invalid_request_error' },
 };
@@ -127,7 +131,15 @@ export const upstreamFaults: readonly Fault[] = [
     section: 'Streaming',
     promise: 'a chunked answer that closes in the middle of a chunk is told in the stream',
     form: 'short',
-    run: (scene) => toldInStream(scene, { kind: 'resetMidStream', chunks: 2 }),
+    run: (scene) => toldInStream(scene, { kind: 'raw', bytes: `${twoPieces}ff\r\ndata: {"half` }),
+  },
+  {
+    id: 'upstream-bad-chunk',
+    group: 'upstream',
+    section: 'Streaming',
+    promise: 'a stream whose framing turns to garbage ends with an error in it',
+    form: 'short',
+    run: (scene) => toldInStream(scene, { kind: 'raw', bytes: `${twoPieces}zz\r\ngarbage`, open: true }),
   },
   {
     id: 'upstream-endless-body',
