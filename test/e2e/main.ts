@@ -6,17 +6,22 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startHelm } from '../support/helm.ts';
-import { createKindCluster, type KindCluster, run } from './kind-cluster.ts';
+import { previousChart } from '../support/previous-chart.ts';
+import { createKindCluster, type KindCluster } from './kind-cluster.ts';
 import { missingHere } from './missing-here.ts';
+import { run } from './run.ts';
 import { steps } from './steps.ts';
 
 const help = `Usage: npm run e2e -- [FLAGS]
 
-Builds the image, makes a kind cluster, installs the chart and goes through its life: first request, revocation, a changed
-credential, rolling restart and drain under load, a lost leader, upgrade, uninstall. Takes about 10 minutes.
+Builds the image, makes a kind cluster, installs the chart and goes through its life: first request, upgrade with changed
+definitions, revocation, a changed credential, rolling restart, drain and a stopped API server under load, a lost leader,
+uninstall. Takes about 15 minutes.
 
   --image TAG         use this image of the local Docker instead of building one
   --node-image IMAGE  kind's image of the nodes, which chooses the version of Kubernetes
+  --from CHART        the chart to upgrade from: a folder, a package, oci://…; else one is made of this one, with a
+                      field less in its definitions
   --keep              leave the cluster there afterwards
 `;
 
@@ -24,6 +29,7 @@ const { values } = parseArgs({
   options: {
     image: { type: 'string' },
     'node-image': { type: 'string' },
+    from: { type: 'string' },
     keep: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -54,10 +60,13 @@ const folder = mkdtempSync(join(tmpdir(), 'model-gateway-e2e-'));
 console.log('Creating the cluster…');
 const cluster = await createKindCluster(`model-gateway-${process.pid}`, folder, values['node-image']);
 const helm = await startHelm(cluster.kubeconfig);
+const lacks = 'displayName';
+const made = values.from === undefined ? await previousChart(lacks) : undefined;
+const previous = { chart: values.from ?? made?.folder ?? '', lacks: made && lacks };
 let failed = false;
 try {
   await cluster.loadImage(image);
-  for (const { name, run: perform } of steps({ cluster, helm, image })) {
+  for (const { name, run: perform } of steps({ cluster, helm, image, previous })) {
     const began = performance.now();
     const told = await perform();
     console.log(
@@ -70,6 +79,7 @@ try {
   await tellState(cluster);
 } finally {
   await helm[Symbol.asyncDispose]();
+  await made?.[Symbol.asyncDispose]();
   if (values.keep)
     console.log(`The cluster ${cluster.name} is still there: KUBECONFIG=${cluster.kubeconfig}`);
   else await cluster.delete();

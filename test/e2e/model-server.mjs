@@ -1,5 +1,5 @@
 // A model server for the end-to-end tests, run by the image's own Node.js. It answers with the end of the credential that
-// it was sent, and takes its time over streams, so that pods stop in the middle of some.
+// it was sent, and takes its time over streams (those of `slow` last 40 s), so that pods stop in the middle of some.
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -14,18 +14,21 @@ const piece = (delta, finish = null) => ({
 createServer(async (request, response) => {
   if (request.url === '/v1/models') {
     response.setHeader('content-type', 'application/json');
-    return response.end(JSON.stringify({ object: 'list', data: [{ id: 'm', object: 'model' }] }));
+    return response.end(
+      JSON.stringify({ object: 'list', data: ['m', 'slow'].map((id) => ({ id, object: 'model' })) }),
+    );
   }
   let body = '';
   for await (const bytes of request) body += bytes;
   const content = (request.headers.authorization ?? '').slice(-3);
-  if (JSON.parse(body).stream !== true) {
+  const { stream, model } = JSON.parse(body);
+  if (stream !== true) {
     response.setHeader('content-type', 'application/json');
     const choices = [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }];
     return response.end(JSON.stringify({ ...piece({}), object: 'chat.completion', choices }));
   }
   response.setHeader('content-type', 'text/event-stream');
-  for (let i = 0; i < 20; i++) {
+  for (let i = 0; i < (model === 'slow' ? 400 : 20); i++) {
     response.write(`data: ${JSON.stringify(piece({ content }))}\n\n`);
     await delay(100);
   }

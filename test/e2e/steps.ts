@@ -1,10 +1,21 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Answer, type Caller, callerOf } from '../support/caller.ts';
+import { chartFolder } from '../support/chart.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Helm } from '../support/helm.ts';
+import { openStreams } from '../support/open-streams.ts';
 import { steadyLoad } from '../support/steady-load.ts';
 import type { KindCluster } from './kind-cluster.ts';
+import {
+  apiVersion,
+  credential,
+  key,
+  modelServerObjects,
+  releaseNamespace as namespace,
+  node,
+  values,
+} from './objects.ts';
+import { withoutApiServer } from './without-api-server.ts';
 
 interface Step {
   readonly name: string;
@@ -16,16 +27,24 @@ interface Stage {
   readonly cluster: KindCluster;
   readonly helm: Helm;
   readonly image: string;
+  readonly previous: PreviousChart;
 }
 
-const namespace = 'model-gateway';
+/** The chart to upgrade from. */
+interface PreviousChart {
+  /** A folder, a package, or an address that Helm takes. */
+  readonly chart: string;
+  /** A field of UpstreamNode that its definitions have not yet. */
+  readonly lacks: string | undefined;
+}
+
 const gateway = 'deployment/model-gateway-gateway';
-const chart = fileURLToPath(new URL('../../charts/model-gateway', import.meta.url));
-const modelServer = readFileSync(new URL('./model-server.mjs', import.meta.url), 'utf8');
 const requestsPerSecond = 20;
+const streams = 200;
+const outageMs = 60_000;
 
 /** The life of an installation, in order: each step builds on those before it. */
-export function steps({ cluster, helm, image }: Stage): readonly Step[] {
+export function steps({ cluster, helm, image, previous }: Stage): readonly Step[] {
   const { kubectl } = cluster;
   const own = (...args: string[]) => kubectl(['--namespace', namespace, ...args]);
   const apply = (...objects: object[]) =>
@@ -39,7 +58,7 @@ export function steps({ cluster, helm, image }: Stage): readonly Step[] {
   };
   let caller: Caller = callerOf(`${cluster.origin}/v1`, 'none');
 
-  const install = (...more: string[]) =>
+  const install = (chart: string, ...more: string[]) =>
     helm.ok(
       [
         ...['upgrade', '--install', 'model-gateway', chart, '--namespace', namespace, '--create-namespace'],
@@ -58,14 +77,33 @@ export function steps({ cluster, helm, image }: Stage): readonly Step[] {
     return `${sent} requests, 0 failed`;
   };
 
+  /** Whether the definition of UpstreamNode takes the field. */
+  const takes = (field: string): Promise<boolean> => {
+    const { baseURL } = node('named').spec;
+    const named = {
+      apiVersion,
+      kind: 'UpstreamNode',
+      metadata: { name: 'named' },
+      spec: { baseURL, [field]: 'x' },
+    };
+    const flags = ['--namespace', namespace, '--dry-run=server', '--validate=strict', '--filename', '-'];
+    return kubectl(['apply', ...flags], JSON.stringify(named)).then(
+      () => true,
+      () => false,
+    );
+  };
+
   return [
     {
-      name: 'the chart installs, and Helm waits until it works',
+      name: 'the chart of before installs, and Helm waits until it works',
       async run() {
         await kubectl(['create', 'namespace', namespace]);
         await apply(...modelServerObjects(image), credential('credential-one'));
         await own('rollout', 'status', 'deployment/model-server', '--timeout=3m');
-        await install();
+        await install(previous.chart);
+        if (previous.lacks !== undefined && (await takes(previous.lacks))) {
+          throw new Error(`its definitions have ${previous.lacks} already`);
+        }
         return undefined;
       },
     },
@@ -75,6 +113,16 @@ export function steps({ cluster, helm, image }: Stage): readonly Step[] {
         caller = callerOf(`${cluster.origin}/v1`, await keyOf('first-key'));
         await eventually('a request is answered', async () => (await tried(caller)).status === 200, 60_000);
         return undefined;
+      },
+    },
+    {
+      name: 'an upgrade to this chart under load loses nothing, and brings its definitions',
+      async run() {
+        const told = await unnoticed(() => install(chartFolder, '--set', 'log.level=debug'));
+        if (previous.lacks !== undefined && !(await takes(previous.lacks))) {
+          throw new Error(`the definitions have no ${previous.lacks} yet`);
+        }
+        return told;
       },
     },
     {
@@ -113,11 +161,15 @@ export function steps({ cluster, helm, image }: Stage): readonly Step[] {
         }),
     },
     {
-      name: 'a rolling restart under load loses nothing',
+      name: `a rolling restart under load and ${streams} open streams loses nothing`,
       run: () =>
         unnoticed(async () => {
+          const open = openStreams(`${cluster.origin}/v1`, await keyOf('first-key'), 'slow', streams);
+          await eventually('all streams flow', () => open.flowing() === streams, 30_000);
           await own('rollout', 'restart', gateway);
           await own('rollout', 'status', gateway, '--timeout=5m');
+          const broken = await open.ended();
+          if (broken.length > 0) throw new Error(`${broken.length} streams broke: ${broken[0]}`);
         }),
     },
     {
@@ -139,6 +191,20 @@ export function steps({ cluster, helm, image }: Stage): readonly Step[] {
       },
     },
     {
+      name: 'with the API server stopped traffic flows on; once it is back, changes bite again',
+      async run() {
+        const told = await unnoticed(() => withoutApiServer(cluster, () => delay(outageMs)));
+        await own('rollout', 'status', 'deployment/model-gateway-controller', '--timeout=3m');
+        await apply(key('third'));
+        await own('wait', '--for=condition=Ready', 'apikey/third', '--timeout=2m');
+        const third = callerOf(`${cluster.origin}/v1`, await keyOf('third'));
+        await eventually('the third key opens', async () => (await tried(third)).status === 200, 60_000);
+        await own('delete', 'apikey', 'third', '--wait=false');
+        await eventually('it is refused', async () => (await tried(third)).status === 401, 10_000);
+        return told;
+      },
+    },
+    {
       name: 'a killed leader is followed by another within 20 s',
       async run() {
         const holder = () =>
@@ -152,10 +218,6 @@ export function steps({ cluster, helm, image }: Stage): readonly Step[] {
         if (seconds > 20) throw new Error(`it took ${seconds.toFixed(1)} s`);
         return `${seconds.toFixed(1)} s`;
       },
-    },
-    {
-      name: 'an upgrade under load loses nothing',
-      run: () => unnoticed(() => install('--set', 'log.level=debug')),
     },
     {
       name: 'uninstalling leaves definitions, nodes and keys',
@@ -178,61 +240,4 @@ export function steps({ cluster, helm, image }: Stage): readonly Step[] {
 /** An answer, or status 0 where there was none. */
 function tried(caller: Caller): Promise<Pick<Answer, 'status' | 'text'>> {
   return caller.chat('m').catch((error: unknown) => ({ status: 0, text: String(error) }));
-}
-
-function values(image: string): object {
-  const colon = image.lastIndexOf(':');
-  return {
-    image: { repository: image.slice(0, colon), tag: image.slice(colon + 1), pullPolicy: 'Never' },
-    gateway: { drainSeconds: 30, service: { type: 'NodePort', nodePort: 30_080 } },
-    nodes: [node('model-server')],
-    apiKeys: [{ name: 'first', secretName: 'first-key' }],
-  };
-}
-
-const apiVersion = 'modelgateway.dev/v1alpha1';
-
-function node(name: string) {
-  const baseURL = `http://model-server.${namespace}.svc:8000/v1`;
-  const spec = { baseURL, apiKeySecretRef: { name: 'model-server' } };
-  return { name, spec };
-}
-
-function key(name: string): object {
-  return { apiVersion, kind: 'APIKey', metadata: { name }, spec: { secretName: name } };
-}
-
-function credential(apiKey: string): object {
-  return { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'model-server' }, stringData: { apiKey } };
-}
-
-/** On the control plane's node, which is not drained. */
-function modelServerObjects(image: string): object[] {
-  const labels = { app: 'model-server' };
-  const container = {
-    name: 'model-server',
-    image,
-    imagePullPolicy: 'Never',
-    command: ['node', '--input-type=module', '--eval', modelServer],
-    readinessProbe: { httpGet: { path: '/v1/models', port: 8000 } },
-  };
-  const pod = {
-    nodeSelector: { 'node-role.kubernetes.io/control-plane': '' },
-    tolerations: [{ operator: 'Exists' }],
-    containers: [container],
-  };
-  return [
-    {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'model-server' },
-      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: pod } },
-    },
-    {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'model-server' },
-      spec: { selector: labels, ports: [{ port: 8000 }] },
-    },
-  ];
 }
