@@ -31,7 +31,7 @@ test('makes a key that is shown once and opens the gateway, tries a model with i
   await page.getByRole('link', { name: 'Keys' }).click();
   await page.getByRole('button', { name: 'Create an API key' }).click();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('laptop');
-  await page.getByRole('textbox', { name: 'Models' }).fill('alpha, beta');
+  await page.getByRole('combobox', { name: 'Models' }).fill('alpha, beta');
   await page.getByRole('button', { name: 'Create' }).click();
   const key = (await page.getByTestId('new-key').textContent()) ?? '';
   expect(key).toMatch(/^mgk_[0-9A-Za-z]{49}$/);
@@ -74,7 +74,7 @@ test('limits, disables and rotates a key from a Secret', async () => {
   await using person = await openConsole(browser, await standalone.newAddress());
   const { page } = person;
   await person.visit('/keys/default/job');
-  await page.getByRole('textbox', { name: 'Models' }).fill('beta');
+  await page.getByRole('combobox', { name: 'Models' }).fill('beta');
   await page.getByRole('button', { name: 'Show YAML' }).click();
   await page.locator('.diff .new').getByText('beta').waitFor();
   await page.getByRole('button', { name: 'Apply' }).click();

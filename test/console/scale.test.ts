@@ -2,11 +2,12 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openConsole, startBrowser } from './browser.ts';
 import { type StandaloneWithConsole, startWithConsole } from './standalone-console.ts';
+import { costsOf, typed } from './steps.ts';
 
 const nodes = 1_000;
 const models = 500;
-/** What a step may take is 100 ms; the limit is ten times that, because machines are noisy. */
-const stepMs = 1_000;
+/** Of processor time. What is aimed for is 100 ms; there are slower machines than those it was measured on. */
+const stepMs = 300;
 
 let browser: Browser;
 let standalone: StandaloneWithConsole;
@@ -41,24 +42,14 @@ test(`${nodes} nodes of ${models} models: every scroll and every letter of a fil
   const { page } = person;
   page.setDefaultTimeout(60_000);
   await page.getByText(`${nodes} nodes`).waitFor();
-  // In the page itself: how long until the frame after the step is drawn.
-  const steps = (await page.evaluate(`(async () => {
-    const drawn = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-    const taken = [];
-    const step = async (act) => { const start = performance.now(); act(); await drawn(); taken.push(performance.now() - start); };
-    const frame = document.querySelector('.table-frame');
-    for (let at = 0; at < 20; at++) await step(() => { frame.scrollTop += 2000; });
-    const search = document.querySelector('input[type=search]');
-    const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
-    for (const text of ['n', 'no', 'node-9', 'node-99', '']) {
-      await step(() => { set.call(search, text); search.dispatchEvent(new InputEvent('input', { bubbles: true })); });
-    }
-    return taken;
-  })()`)) as number[];
-  const slowest = Math.max(...steps);
-  console.log(
-    `slowest step ${Math.round(slowest)} ms, median ${Math.round(steps.toSorted((a, b) => a - b)[12] ?? 0)} ms`,
+  const scrolls = Array.from(
+    { length: 20 },
+    () => "document.querySelector('.table-frame').scrollTop += 2000",
   );
+  const letters = ['n', 'no', 'node-9', 'node-99', ''].map((text) => typed('input[type=search]', text));
+  const costs = await costsOf(page, [...scrolls, ...letters]);
+  const [slowest = 0, median = 0] = [costs.toSorted((a, b) => b - a)[0], costs.toSorted((a, b) => a - b)[12]];
+  console.log(`slowest step ${Math.round(slowest)} ms, median ${Math.round(median)} ms of processor time`);
   expect(slowest).toBeLessThan(stepMs);
   expect(await page.locator('tbody tr').count()).toBeLessThan(100);
 

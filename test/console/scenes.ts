@@ -47,6 +47,15 @@ export function scenesOf(key: string): readonly Scene[] {
     { name: 'keys', path: '/keys' },
     { name: 'new-key', path: '/keys/new' },
     { name: 'key', path: '/keys/default/nightly' },
+    {
+      name: 'key-models',
+      path: '/keys/default/nightly',
+      act: async (page) => {
+        await page.getByRole('combobox', { name: 'Models' }).fill('w');
+        await page.keyboard.press('ArrowDown');
+        await page.getByRole('listbox').getByRole('option', { selected: true }).waitFor();
+      },
+    },
     { name: 'master-keys', path: '/master-keys' },
     { name: 'master-key', path: '/master-keys/default/automation' },
     {

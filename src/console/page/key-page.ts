@@ -3,6 +3,7 @@ import { change, setEnabled } from './changing.ts';
 import { DeleteDialog } from './delete-dialog.ts';
 import { useDetail } from './detail.ts';
 import { Dialog } from './dialog.ts';
+import type { Problems } from './field.ts';
 import { html, useState, type View } from './htm-preact.js';
 import { changeable } from './key-fields.ts';
 import { type KeyKind, keysPath } from './keys-page.ts';
@@ -13,7 +14,7 @@ import { useSchema } from './schema.ts';
 import type { Ref } from './server.ts';
 import { Snippets } from './snippets.ts';
 import { type Fields, specEdits } from './spec-edits.ts';
-import { type Problems, problemsIn, SpecFields } from './spec-fields.ts';
+import { problemsIn, SpecFields } from './spec-fields.ts';
 import { When } from './when.ts';
 
 type Input = { currentTarget: HTMLInputElement };

@@ -1,5 +1,6 @@
 import type { Place } from '../shapes.ts';
 import { declare } from './changing.ts';
+import type { Problems } from './field.ts';
 import { html, useState, type View } from './htm-preact.js';
 import { changeable } from './key-fields.ts';
 import { type KeyKind, keyPath } from './keys-page.ts';
@@ -12,7 +13,7 @@ import { go } from './router.ts';
 import { useSchema } from './schema.ts';
 import type { Ref } from './server.ts';
 import { type Fields, specEdits } from './spec-edits.ts';
-import { type Problems, problemsIn, SpecFields } from './spec-fields.ts';
+import { problemsIn, SpecFields } from './spec-fields.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 

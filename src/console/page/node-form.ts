@@ -1,5 +1,6 @@
 import type { Place } from '../shapes.ts';
 import { change, declare } from './changing.ts';
+import type { Problems } from './field.ts';
 import { html, useEffect, useState, type View } from './htm-preact.js';
 import { type InputNames, labelled } from './labelled.ts';
 import { nameField } from './name-field.ts';
@@ -9,7 +10,7 @@ import { go } from './router.ts';
 import { useSchema } from './schema.ts';
 import type { Ref, Wishes } from './server.ts';
 import { type Fields, specEdits } from './spec-edits.ts';
-import { type Problems, problemsIn, SpecFields } from './spec-fields.ts';
+import { problemsIn, SpecFields } from './spec-fields.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 

@@ -1,6 +1,9 @@
 import type { KeyRow, Place, RouteAnswer, RouteNode } from '../shapes.ts';
+import { CompletingInput } from './completing-input.ts';
 import { html, useEffect, useState, type View } from './htm-preact.js';
+import { labelled } from './labelled.ts';
 import { useLive } from './live-rows.ts';
+import { useModelNames } from './model-names.ts';
 import { nodePath } from './nodes-page.ts';
 import { setQuery, useAddress } from './router.ts';
 import { ask } from './server.ts';
@@ -18,11 +21,13 @@ const formats: readonly (readonly [string, string])[] = [
 /** So that typing a name asks once and not at each letter. */
 const settleMs = 150;
 
+const setModel = (model: string): void => setQuery('model', model);
+
 /** Where a request would go: the candidates in their order with their shares, and why every other node is out. */
 export function RoutingPage({ place }: { place: Place }): View {
   const { rows } = useLive();
   const { query } = useAddress();
-  const [models, setModels] = useState<readonly string[]>([]);
+  const models = useModelNames();
   const [answer, setAnswer] = useState<RouteAnswer | undefined>(undefined);
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const keys = [...rows.values()].filter((row): row is KeyRow => row.kind === 'APIKey');
@@ -34,10 +39,6 @@ export function RoutingPage({ place }: { place: Place }): View {
     .map(({ name, generation, ...row }) => `${name} ${generation} ${'phase' in row ? row.phase : ''}`)
     .join();
 
-  useEffect(() => {
-    ask<readonly string[]>('GET', '/api/models').then(setModels, () => {});
-    return undefined;
-  }, [state]);
   useEffect(() => {
     if (model === '') {
       setAnswer(undefined);
@@ -62,11 +63,11 @@ export function RoutingPage({ place }: { place: Place }): View {
   return html`<section>
     <h1>Routing</h1>
     <div class="filters">
-      <label><span>Model</span>
-        <input list="route-models" value=${model} placeholder="Any name that callers use" autocomplete="off"
-          onInput=${(event: { currentTarget: HTMLInputElement }) => setQuery('model', event.currentTarget.value)} />
-        <datalist id="route-models">${models.map((name) => html`<option value=${name}></option>`)}</datalist>
-      </label>
+      ${labelled(
+        { id: 'route-model', label: 'Model' },
+        (names) => html`<${CompletingInput} id="route-model" names=${names} value=${model} choices=${models}
+          placeholder="Any name that callers use" onInput=${setModel} onPick=${setModel} />`,
+      )}
       <label><span>Key</span>
         <select onChange=${(event: Selected) => setQuery('key', event.currentTarget.value)}>
           <option value="">Any key of ${place.namespace}</option>

@@ -1,29 +1,20 @@
+import { type FieldProps, inputOf, labelOf, namesIn, type Problems } from './field.ts';
 import { html, useState, type View } from './htm-preact.js';
-import { type InputNames, labelled } from './labelled.ts';
+import { ModelNamesField } from './model-names-field.ts';
 import { Refusal } from './server.ts';
 import type { FieldSchema, Fields } from './spec-edits.ts';
 
-/** What is wrong with fields, by their path (`spec.priority`). */
-export type Problems = ReadonlyMap<string, string>;
 type Input = { currentTarget: HTMLInputElement };
 /** Shown in empty inputs whose form people do not know by heart. */
 const examples: Readonly<Record<string, string>> = { 'spec.baseURL': 'https://api.openai.com/v1' };
+
+/** The allowlist of a key. That of a node are entries with wishes, and are edited on a page of their own. */
+const modelNames = 'spec.models';
 
 /** The fields that the server named when it refused; none for any other error. */
 export function problemsIn(error: unknown): Problems {
   if (!(error instanceof Refusal)) return new Map();
   return new Map(error.causes.map(({ field, message }) => [field, message]));
-}
-
-interface FieldProps {
-  readonly name: string;
-  readonly path: string;
-  readonly schema: FieldSchema;
-  readonly required: boolean;
-  readonly value: unknown;
-  readonly disabled: boolean;
-  readonly problems: Problems;
-  readonly onChange: (value: unknown) => void;
 }
 
 /** The fields of an object, made from its schema: the same texts, bounds and choices that the server has. */
@@ -106,6 +97,7 @@ function Field(props: FieldProps): View {
       </select>`,
     );
   }
+  if (path === modelNames) return html`<${ModelNamesField} ...${props} />`;
   if (schema.type === 'array') return html`<${ListField} ...${props} />`;
   if (schema.type === 'integer') {
     return inputOf(
@@ -224,30 +216,8 @@ function EntriesField(props: FieldProps): View {
   </fieldset>`;
 }
 
-function inputOf(props: FieldProps, input: (names: InputNames) => View, inline = false): View {
-  const { name, path, schema, required, problems } = props;
-  const hint = `${schema.description ?? ''} ${boundsOf(schema)}`;
-  return labelled(
-    { id: path, label: labelOf(name), hint, wrong: problems.get(path), required, inline },
-    input,
-  );
-}
-
-function boundsOf({ minimum, maximum, default: standard }: FieldSchema): string {
-  const bounds = minimum !== undefined && maximum !== undefined ? `${minimum} to ${maximum}` : '';
-  const unset =
-    standard === undefined || typeof standard === 'object' ? '' : `default ${JSON.stringify(standard)}`;
-  const facts = [bounds, unset].filter((fact) => fact !== '').join(', ');
-  return facts === '' ? '' : `(${facts})`;
-}
-
 function numberOf(text: string): number | string {
   return text.trim() === '' || !Number.isFinite(Number(text)) ? text : Number(text);
-}
-
-/** Names that people typed one per line or separated by commas; each once. */
-function namesIn(text: string): string[] {
-  return [...new Set(text.split(/[\n,]/).map((name) => name.trim()))].filter((name) => name !== '');
 }
 
 /** What a `datetime-local` input takes: the time in the reader's zone, without one. */
@@ -260,17 +230,4 @@ function localTime(time: string): string {
 function rfc3339(local: string): string {
   const at = new Date(local);
   return Number.isNaN(at.getTime()) ? '' : at.toISOString().replace('.000Z', 'Z');
-}
-
-/** `firstByteSeconds` as people say it: First byte seconds. */
-function labelOf(name: string): string {
-  const words = name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').replaceAll(/([A-Z])([A-Z][a-z])/g, '$1 $2');
-  return words
-    .split(' ')
-    .map((word, index) => {
-      if (/^[A-Z]{2,}$/.test(word)) return word;
-      const lower = word.toLowerCase();
-      return index === 0 ? lower.charAt(0).toUpperCase() + lower.slice(1) : lower;
-    })
-    .join(' ');
 }

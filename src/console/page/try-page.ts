@@ -1,13 +1,15 @@
-import type { NodeRow, Place } from '../shapes.ts';
-import { html, useEffect, useRef, useState, type View } from './htm-preact.js';
+import type { Place } from '../shapes.ts';
+import { CompletingInput } from './completing-input.ts';
+import { html, useRef, useState, type View } from './htm-preact.js';
 import { labelled } from './labelled.ts';
-import { useLive } from './live-rows.ts';
+import { useModelNames } from './model-names.ts';
 import { failed } from './notices.ts';
 import { setQuery, useAddress } from './router.ts';
-import { ask } from './server.ts';
 import { createEventReader, type TryFormatName, type Turn, tryFormats } from './try-formats.ts';
 
 type Input = { currentTarget: HTMLInputElement };
+
+const setModel = (model: string): void => setQuery('model', model);
 
 /** Kept while the page is open and nowhere else. */
 let pastedKey = '';
@@ -26,10 +28,9 @@ interface Facts {
 
 /** Chats with a model through the gateway, as a caller does, and shows what the gateway made of it. */
 export function TryPage({ place }: { place: Place }): View {
-  const { rows } = useLive();
   const { query } = useAddress();
   const [key, setKey] = useState(pastedKey);
-  const [models, setModels] = useState<readonly string[]>([]);
+  const models = useModelNames();
   const [format, setFormat] = useState<TryFormatName>('chat');
   const [stream, setStream] = useState(true);
   const [turns, setTurns] = useState<readonly Turn[]>([]);
@@ -39,12 +40,6 @@ export function TryPage({ place }: { place: Place }): View {
   const running = useRef<AbortController | undefined>(undefined);
   const [busy, setBusy] = useState(false);
   const model = query.get('model') ?? '';
-  const nodes = [...rows.values()].filter((row): row is NodeRow => row.kind === 'UpstreamNode');
-  useEffect(() => {
-    ask<readonly string[]>('GET', '/api/models').then(setModels, () => {});
-    return undefined;
-  }, [nodes.map((node) => node.modelCount).join()]);
-
   const send = async (): Promise<void> => {
     const asked: Turn[] = [...turns, { role: 'user', text: typed }];
     const { path, body } = tryFormats[format];
@@ -96,10 +91,13 @@ export function TryPage({ place }: { place: Place }): View {
               setKey(pastedKey);
             }} />`,
         )}
-        <label><span>Model</span>
-          <input required list="models" value=${model} onInput=${(event: Input) => setQuery('model', event.currentTarget.value)} />
-          <datalist id="models">${models.map((name) => html`<option value=${name}></option>`)}</datalist>
-        </label>
+        ${labelled(
+          { id: 'try-model', label: 'Model' },
+          (
+            names,
+          ) => html`<${CompletingInput} id="try-model" names=${names} value=${model} choices=${models} required
+            onInput=${setModel} onPick=${setModel} />`,
+        )}
         <label><span>Format</span>
           <select onChange=${(event: { currentTarget: HTMLSelectElement }) => setFormat(event.currentTarget.value as TryFormatName)}>
             ${Object.entries(tryFormats).map(([name, { label }]) => html`<option value=${name} selected=${name === format}>${label}</option>`)}

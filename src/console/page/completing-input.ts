@@ -1,0 +1,125 @@
+import { html, useEffect, useMemo, useRef, useState, type View } from './htm-preact.js';
+import type { InputNames } from './labelled.ts';
+
+type Input = { currentTarget: HTMLInputElement };
+
+/** As many as are looked through by eye; of thousands the rest is told of and found by typing on. */
+const mostShown = 50;
+
+/**
+ * A text input that offers what may be meant, by mouse and by keyboard: the combobox with a list of WAI-ARIA's authoring
+ * practices. Whatever is typed is taken too. What starts with the typed text comes first.
+ */
+export function CompletingInput(props: {
+  /** Unique on the page. */
+  readonly id: string;
+  readonly names: InputNames;
+  readonly value: string;
+  readonly choices: readonly string[];
+  readonly placeholder?: string;
+  readonly required?: boolean;
+  readonly disabled?: boolean;
+  readonly onInput: (text: string) => void;
+  readonly onPick: (choice: string) => void;
+  /** What Enter does with text of which no choice is marked; without it the form is sent. */
+  readonly onEnter?: () => void;
+  readonly onPaste?: (event: ClipboardEvent) => void;
+}): View {
+  const { id, names, value, choices, onInput, onPick, onEnter, onPaste } = props;
+  const [open, setOpen] = useState(false);
+  const [marked, setMarked] = useState(-1);
+  const list = useRef<HTMLElement | null>(null);
+  const searched = useMemo(() => choices.map((choice) => [choice, choice.toLowerCase()] as const), [choices]);
+  const text = value.trim().toLowerCase();
+  const found = useMemo(() => (open ? matching(searched, text) : []), [searched, text, open]);
+  const shown = found.slice(0, mostShown);
+  const shows = open && shown.length > 0;
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
+    return undefined;
+  }, [marked]);
+
+  const show = (now: boolean, mark = -1): void => {
+    setOpen(now);
+    setMarked(mark);
+  };
+  const pick = (choice: string): void => {
+    show(false);
+    onPick(choice);
+  };
+  const press = (event: KeyboardEvent): void => {
+    const choice = shows ? shown[marked] : undefined;
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step !== 0) {
+      if (!shows) show(true, step === 1 ? 0 : -1);
+      else
+        setMarked(
+          marked === -1 && step === -1 ? shown.length - 1 : (marked + step + shown.length) % shown.length,
+        );
+    } else if (event.key === 'Enter' && choice !== undefined) pick(choice);
+    else if (event.key === 'Enter' && text !== '' && onEnter !== undefined) {
+      show(false);
+      onEnter();
+    } else if (event.key === 'Escape' && shows) show(false);
+    else return;
+    event.preventDefault();
+  };
+
+  const more = found.length - shown.length;
+  const told = `${found.length === 1 ? '1 suggestion' : `${found.length} suggestions`}`;
+  return html`<span class="completing">
+    <input
+      ...${names}
+      type="text"
+      role="combobox"
+      autocomplete="off"
+      spellcheck=${false}
+      aria-autocomplete="list"
+      aria-expanded=${shows ? 'true' : 'false'}
+      aria-controls=${`${id}-choices`}
+      aria-activedescendant=${shows && marked >= 0 ? `${id}-choice-${marked}` : undefined}
+      value=${value}
+      placeholder=${props.placeholder}
+      required=${props.required}
+      disabled=${props.disabled}
+      onInput=${(event: Input) => {
+        show(true);
+        onInput(event.currentTarget.value);
+      }}
+      onPaste=${onPaste}
+      onKeyDown=${press}
+      onClick=${() => show(true)}
+      onBlur=${() => show(false)}
+    />
+    <span class="unseen" role="status">${shows && told}</span>
+    <span class="choices" hidden=${!shows}>
+      <span id=${`${id}-choices`} role="listbox" aria-label="Suggestions" ref=${list}>
+        ${shown.map(
+          (choice, index) => html`<span
+            key=${choice}
+            id=${`${id}-choice-${index}`}
+            role="option"
+            aria-selected=${index === marked ? 'true' : 'false'}
+            onMouseDown=${(event: Event) => event.preventDefault()}
+            onClick=${(event: Event) => {
+              event.preventDefault();
+              pick(choice);
+            }}
+          >${choice}</span>`,
+        )}
+      </span>
+      ${more > 0 && html`<small aria-hidden="true">and ${more} more: type on</small>`}
+    </span>
+  </span>`;
+}
+
+/** The choices with the text in them: those that start with it, then those of which a part does, then the others. */
+function matching(choices: readonly (readonly [choice: string, lower: string])[], text: string): string[] {
+  const [starts, parts, others]: [string[], string[], string[]] = [[], [], []];
+  for (const [choice, lower] of choices) {
+    const at = lower.indexOf(text);
+    if (at === 0) starts.push(choice);
+    else if (at > 0) (/[\w]/.test(lower.charAt(at - 1)) ? others : parts).push(choice);
+  }
+  return [...starts, ...parts, ...others];
+}
