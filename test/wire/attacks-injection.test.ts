@@ -222,6 +222,45 @@ describe('from nodes', () => {
     }
   });
 
+  test.each(prototypes)('a tool, an id, a field of theirs called %s is one like any other', async (name) => {
+    const evil = `{"${name}":{"polluted":true}}`;
+    const call = (index: number) =>
+      `{"index":${index},"id":"${name}","type":"function","function":{"name":"${name}","arguments":${JSON.stringify(evil)}}}`;
+    const usage = `{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"${name}":{"polluted":true},"prompt_tokens_details":${evil}}`;
+    const plain = `{"id":"${name}","object":"chat.completion","${name}":${evil},"model":"${name}","usage":${usage},"choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"${name}":${evil},"tool_calls":[${call(0)},${call(1)}]}}]}`;
+    const chunk = (delta: string, reason: string) =>
+      `data: {"id":"${name}","object":"chat.completion.chunk","model":"c","${name}":${evil},"usage":${usage},"choices":[{"index":0,"delta":${delta},"finish_reason":${reason}}]}\n\n`;
+    const stream = `${chunk(`{"role":"assistant","${name}":${evil},"tool_calls":[${call(0)},${call(1)}]}`, 'null')}${chunk('{}', '"tool_calls"')}data: [DONE]\n\n`;
+    const body = {
+      model: 'c',
+      max_tokens: 1,
+      messages: [{ role: 'user', content: 'a' }],
+      input: 'a',
+      prompt: 'a',
+    };
+    for (const path of ['/messages', '/responses', '/completions']) {
+      for (const streamed of [false, true]) {
+        const [type, text] = streamed ? ['text/event-stream', stream] : ['application/json', plain];
+        chat.respondWith('/chat/completions', {
+          kind: 'raw',
+          bytes: `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\nconnection: close\r\n\r\n${text}`,
+        });
+        const { messages, input, prompt, ...more } = body;
+        const asked =
+          path === '/messages'
+            ? { ...more, messages }
+            : path === '/responses'
+              ? { ...more, max_tokens: undefined, input }
+              : { ...more, prompt };
+        const answer = await gateway.post(path, { ...asked, stream: streamed });
+        const told = await answer.text();
+        expect(answer.status, told).toBe(200);
+        if (path === '/messages') expect(told).toContain(`"name":"${name}"`);
+        expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+      }
+    }
+  });
+
   test('a converted stream of theirs cannot end an event early', async () => {
     const delta = {
       id: nasty,
