@@ -10,8 +10,10 @@ import type { ApiKey } from '../resources/api-key.ts';
 import { apiVersion, parseStored } from '../resources/parse.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Secret } from '../resources/secret.ts';
+import { compact } from './compact.ts';
 import { Content } from './content.ts';
 import { type FirstList, FirstLists } from './first-lists.ts';
+import { fitHeapGrowth } from './heap-growth.ts';
 import { followSecrets } from './kubernetes-secrets.ts';
 import { openSealed } from './open-sealed.ts';
 import { OwnKeys } from './own-keys.ts';
@@ -59,7 +61,7 @@ export function openKubernetesStore(options: {
 
   const read = (kind: Kind, document: unknown): Resource | undefined => {
     const parsed = parseStored(document);
-    if ('resource' in parsed) return parsed.resource;
+    if ('resource' in parsed) return compact(parsed.resource);
     const { namespace, name, uid, resourceVersion, deletionTimestamp } = metaOf(document);
     metrics.rejected(kind);
     log.error(
@@ -127,6 +129,7 @@ export function openKubernetesStore(options: {
 
   const start = async (): Promise<void> => {
     for (const kind of kinds) metrics.synced(kind, false);
+    fitHeapGrowth(true);
     const filled = scopes.flatMap((namespace) => [
       ...kinds.map((kind) =>
         untilFilled(firstLists.wait(kind, namespace), (first) => followKind(kind, namespace, first)),
@@ -141,6 +144,7 @@ export function openKubernetesStore(options: {
     await Promise.all(filled);
     await secrets.settled();
     await content.credentialsSettled();
+    fitHeapGrowth(false);
     content.markSynced();
   };
   // Nothing in it rejects; the log line is for the fault that nobody thought of.

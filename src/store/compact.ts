@@ -1,0 +1,72 @@
+import type { Resource } from '../resources/resource.ts';
+
+/** Places for strings and for small objects that were met before; a place is taken over by the next that falls on it. */
+const places = 4_096;
+const strings: (string | undefined)[] = new Array(places).fill(undefined);
+const objects: (object | undefined)[] = new Array(places).fill(undefined);
+const longestString = 256;
+
+/**
+ * The same resource in half the memory, for a process that keeps 100,000 of them. Objects that a schema puts together
+ * field by field have room for fields that never come, and every object brings its own copies of what all of them say:
+ * version, namespace, times, messages. What JSON.parse makes is exactly as large as it must be. Equal strings, and small
+ * objects with equal content (conditions, labels, models), are then shared as far as they are met close together; nobody
+ * may write to them.
+ */
+export function compact<R extends Resource>(resource: R): R {
+  return shared(JSON.parse(JSON.stringify(resource)) as R) as R;
+}
+
+function shared(value: unknown): unknown {
+  if (typeof value === 'string') return sharedString(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1) value[index] = shared(value[index]);
+    return value;
+  }
+  const fields = value as Record<string, unknown>;
+  let isFlat = true;
+  let mark = 17;
+  for (const name in fields) {
+    const field = shared(fields[name]);
+    fields[name] = field;
+    if (typeof field === 'string') mark = (mark * 31 + markOf(field)) | 0;
+    else if (typeof field === 'object') isFlat = false;
+  }
+  return isFlat ? sharedObject(fields, mark) : value;
+}
+
+function sharedString(text: string): string {
+  if (text.length > longestString) return text;
+  const place = markOf(text) & (places - 1);
+  const known = strings[place];
+  if (known === text) return known;
+  strings[place] = text;
+  return text;
+}
+
+/** By the length and some characters; the last ones, because names that differ mostly differ there. */
+function markOf(text: string): number {
+  const { length } = text;
+  let mark = length;
+  for (let index = Math.max(0, length - 8); index < length; index += 1) {
+    mark = (mark * 31 + text.charCodeAt(index)) | 0;
+  }
+  return (mark * 31 + text.charCodeAt(length >> 1)) | 0;
+}
+
+function sharedObject(fields: Record<string, unknown>, mark: number): object {
+  const place = mark & (places - 1);
+  const known = objects[place] as Record<string, unknown> | undefined;
+  if (known !== undefined && isEqual(known, fields)) return known;
+  objects[place] = fields;
+  return fields;
+}
+
+function isEqual(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+  const names = Object.keys(b);
+  return (
+    Object.keys(a).length === names.length &&
+    names.every((name) => Object.hasOwn(a, name) && a[name] === b[name])
+  );
+}
