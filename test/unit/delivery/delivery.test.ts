@@ -72,6 +72,26 @@ describe('workflows', () => {
       }
     },
   );
+
+  test('the matrix has the oldest and the newest that we promise, and all that an API server decides', () => {
+    const { jobs } = parse(read('.github/workflows/ci.yml')) as {
+      jobs: { matrix: { strategy: { matrix: object }; steps: { run?: string }[] } };
+    };
+    const { engines, devDependencies } = JSON.parse(read('package.json')) as {
+      engines: { node: string };
+      devDependencies: { node: string };
+    };
+    const { kubeVersion } = parse(read('charts/model-gateway/Chart.yaml')) as { kubeVersion: string };
+    const minor = (version: string) => /\d+\.\d+/.exec(version)?.[0];
+    expect(jobs.matrix.strategy.matrix).toEqual({
+      node: [minor(engines.node), devDependencies.node.split('.')[0]],
+      kubernetes: [minor(kubeVersion), minor(wantedKubernetes({}))],
+    });
+    const run = jobs.matrix.steps.flatMap(
+      ({ run: script = '' }) => /--project (\w+)/.exec(script)?.[1] ?? [],
+    );
+    expect(run).toEqual(['unit', 'wire', 'crds', 'cluster', 'chart']);
+  });
 });
 
 test.each([
