@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Probe, startProbe } from '../support/probe-connection.ts';
 import type { LogLine } from '../support/program.ts';
@@ -11,6 +13,9 @@ export interface Declared {
   readonly holds: Readonly<Record<string, unknown>>;
 }
 
+/** The file that is broken on purpose now and then. */
+export const brokenFile = 'nodes.yaml';
+
 /** What is soaked: a gateway as a process of its own, and the place where its resources are declared. */
 export interface Ground extends AsyncDisposable {
   readonly pid: number;
@@ -21,8 +26,8 @@ export interface Ground extends AsyncDisposable {
   /** Declares what `file` holds, instead of what it held before. */
   declare(file: string, resources: readonly Declared[]): Promise<void>;
   withdraw(file: string): Promise<void>;
-  /** Writes into a file what is no manifest; absent where there are no files. */
-  breakFile?(file: string): Promise<void>;
+  /** Lets there be a file that is no manifest, which is an error in the log; absent where there are no files. */
+  breakFile?(): Promise<void>;
   log(): readonly LogLine[];
   /** @throws when the process has ended, with what it printed */
   alive(): void;
@@ -38,8 +43,8 @@ export async function standaloneGround(): Promise<Ground> {
     ...{ pid: standalone.pid, port: standalone.port, admin: standalone.admin, probe },
     ...{ log: standalone.log, alive: standalone.alive },
     declare: (file, resources) => write(file, resources.map(manifestOf).join('\n---\n')),
-    withdraw: (file) => folders.remove(`${file}.yaml`),
-    breakFile: (file) => write(file, 'kind: UpstreamNode\nspec: {baseURL: [never\n closed'),
+    withdraw: (file) => rm(join(folders.manifests, `${file}.yaml`), { force: true }),
+    breakFile: () => write('nodes', 'kind: UpstreamNode\nspec: {baseURL: [never\n closed'),
     async [Symbol.asyncDispose]() {
       await standalone[Symbol.asyncDispose]();
       await probe[Symbol.asyncDispose]();

@@ -25,6 +25,7 @@ export function startReloads(
 ): Reloads {
   const counts: Record<string, number> = {};
   const failures: string[] = [];
+  const many = Array.from({ length: 50 }, (_, index) => newKey(`many-${index}`).declared);
   let turn = 0;
 
   const statusOf = async (key: string, model: string) => {
@@ -57,13 +58,13 @@ export function startReloads(
     'fifty keys changed': () =>
       ground.declare(
         'many',
-        Array.from({ length: 50 }, (_, index) => newKey(`many-${index}`).declared),
+        many.map((key) => ({ ...key, holds: { ...key.holds, displayName: `Turn ${turn}` } })),
       ),
     ...(ground.breakFile === undefined
       ? {}
       : {
           'file broken and mended': async () => {
-            await ground.breakFile?.('nodes');
+            await ground.breakFile?.();
             await delay(300);
             await until('the last good version stays', 200, () => statusOf(keys.api, 'native'));
             await ground.declare('nodes', soakNodes(servers, turn));

@@ -1,7 +1,6 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { processorSeconds, residentBytes } from '../bench/processor-time.ts';
 import { arrivalDelay } from '../bench/statistics.ts';
-import type { Probe } from '../support/probe-connection.ts';
 import type { Ground } from './ground.ts';
 
 /** The process at one moment. Bytes, milliseconds, counts. */
@@ -48,7 +47,7 @@ export async function takeSample(ground: Ground, seconds: number, thorough: bool
     stalls,
     stallsOver: milliseconds,
     processor: processorSeconds(pid),
-    active: Object.values(resources).reduce((sum, count) => sum + count, 0),
+    active: activeOf({ resources }),
     ...{ listeners, warnings },
     heap: heap?.heapUsed,
     external: heap?.external,
@@ -66,11 +65,16 @@ export interface Idle {
 }
 
 export async function takeIdle(ground: Ground): Promise<Idle> {
-  const { probe, pid } = ground as { probe: Probe; pid: number };
+  const { probe, pid } = ground;
   const { resources, listeners } = await probe.ask('active');
   const series = await seriesOf(ground);
   const objects = await probe.ask('objects');
   return { objects, resources, listeners, series, descriptors: descriptorsOf(pid).length };
+}
+
+/** Handles, requests and timers that keep the event loop alive. */
+export function activeOf({ resources }: Pick<Idle, 'resources'>): number {
+  return Object.values(resources).reduce((sum, count) => sum + count, 0);
 }
 
 /** Where every open descriptor leads. */

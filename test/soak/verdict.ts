@@ -1,6 +1,6 @@
 import { arrivalDelay } from '../bench/statistics.ts';
 import type { SoakOptions } from './options.ts';
-import type { Idle, Sample } from './sample.ts';
+import { activeOf, type Idle, type Sample } from './sample.ts';
 import { slopeOf } from './slope.ts';
 import type { SoakRecord } from './soak.ts';
 
@@ -53,21 +53,19 @@ export function judge(record: SoakRecord, { limits, warmUpSeconds }: SoakOptions
       measured: `${ms(p99)} (${ms(longest)})`,
       ok: p99 < limits.delayP99Ms,
     },
-    noMore(
-      'objects of requests and connections, idle, after warm-up → end',
-      idle.warm,
-      idle.after,
-      0,
-      ownClasses,
-    ),
-    noMore('other objects, idle, after warm-up → end', idle.warm, idle.after, limits.moreObjects, [
+    noMore('objects of requests and connections, idle', idle.start, idle.end, 0, ownClasses),
+    noMore('other objects, idle, after warm-up → end', idle.warm, idle.end, limits.moreObjects, [
       ...['AbortSignal', 'Function', 'Map', 'Promise', 'Timeout'],
     ]),
-    noMore('the same without nodes, start → end', idle.start, idle.end, 0, ownClasses),
-    back('descriptors without nodes, start → end', idle.start.descriptors, idle.end.descriptors),
-    back('handles and timers without nodes, start → end', activeOf(idle.start), activeOf(idle.end)),
+    back('open descriptors, idle, start → end', idle.start.descriptors, idle.end.descriptors),
+    back('handles and timers, idle, start → end', activeOf(idle.start), activeOf(idle.end)),
     back('listeners of the process, start → end', idle.start.listeners, idle.end.listeners),
-    back('series of /metrics after warm-up → end', idle.warm.series, idle.after.series),
+    back(
+      'series of /metrics, idle, after warm-up → end',
+      idle.warm.series,
+      idle.end.series,
+      limits.moreSeries,
+    ),
     zero('warnings of Node.js (listeners that pile up, …)', samples.at(-1)?.warnings.length ?? 0, ''),
   ];
 }
@@ -100,8 +98,9 @@ function growth(samples: readonly Sample[]) {
   };
 }
 
-function back(measure: string, before: number, after: number): Verdict {
-  return { measure, goal: 'not more', measured: `${before} → ${after}`, ok: after <= before };
+function back(measure: string, before: number, after: number, allowed = 0): Verdict {
+  const goal = allowed === 0 ? 'not more' : `≤ ${allowed} more`;
+  return { measure, goal, measured: `${before} → ${after}`, ok: after <= before + allowed };
 }
 
 function noMore(
@@ -122,10 +121,6 @@ function noMore(
     measured: more.length === 0 ? `${most > 0 ? '+' : ''}${most} at most` : more.join(', '),
     ok: more.length === 0,
   };
-}
-
-function activeOf({ resources }: Idle): number {
-  return sum(Object.values(resources));
 }
 
 function sum(values: readonly number[]): number {
