@@ -56,11 +56,14 @@ export async function peerContestant(lab: Lab, name: PeerName): Promise<Contesta
   return { name, pid, caller: callers[name]() };
 }
 
-/** Lines that need a peer; one that cannot be measured is a line that falls short. Nothing where peers are left out. */
+/**
+ * Lines that need a peer; one that cannot be measured is a line that falls short, where there is a goal to meet. Nothing where
+ * peers are left out.
+ */
 export async function besidePeer(
   lab: Lab,
   name: PeerName,
-  { row, measure }: Pick<Result, 'row' | 'measure'>,
+  { row, measure, goal }: Pick<Result, 'row' | 'measure'> & { goal: number | undefined },
   lines: (peer: Contestant) => Promise<Result[]>,
 ): Promise<Result[]> {
   if (lab.options.check) return [];
@@ -69,7 +72,17 @@ export async function besidePeer(
   } catch (error) {
     const [note = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
     lab.progress(`${measure}: ${error instanceof Error ? error.message : String(error)}`);
-    return [{ row, measure, goal: '', measured: 'failed', ok: false, note, figures: {} }];
+    return [
+      {
+        row,
+        measure,
+        goal: '',
+        measured: 'failed',
+        ok: goal === undefined ? undefined : false,
+        note,
+        figures: {},
+      },
+    ];
   }
 }
 

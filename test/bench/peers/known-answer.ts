@@ -68,7 +68,7 @@ function ask(port: number, request: Buffer, onText: (body: string) => void = () 
       const headText = received.toString('latin1', 0, head);
       const body = received.subarray(head + 4);
       if (!headText.startsWith('HTTP/1.1 200')) {
-        end(new Error(`wrong status: ${received.subarray(0, 600)}`));
+        end(new Error(`wrong status: ${headText.split('\r\n', 1)[0]} ${body.subarray(0, 300)}`));
         return;
       }
       const length = /\r\ncontent-length: *(\d+)/i.exec(headText);

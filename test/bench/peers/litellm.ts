@@ -60,6 +60,8 @@ export async function startLiteLLM(lab: Lab, folder: string): Promise<ProcessUnd
       LITELLM_LOCAL_MODEL_COST_MAP: 'True',
       LITELLM_LOCAL_POLICY_TEMPLATES: 'True',
       LITELLM_DONT_SHOW_FEEDBACK_BOX: 'True',
+      // The upstream says one word again and again, which it would take for a model that has lost its way.
+      REPEATED_STREAMING_CHUNK_LIMIT: '1000000000',
       ...{ DO_NOT_TRACK: '1', PYTHONDONTWRITEBYTECODE: '' },
     },
     ...{ readyURL: `http://127.0.0.1:${port}/health/liveliness`, timeoutMilliseconds: 180_000 },

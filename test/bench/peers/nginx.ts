@@ -65,12 +65,16 @@ export async function startNginx(lab: Lab, folder: string): Promise<ProcessUnder
   });
 }
 
-/** One process, so that one core is one process; without buffering of answers, or streams would wait for full buffers. */
+/**
+ * One process, because that is what is pinned and counted; without buffering of answers, or streams would wait for full
+ * buffers. Its user is the one that started it, because a network of its own knows no other.
+ */
 function configuration(directory: string, port: number, upstreamPort: number): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${directory}/nginx-${name};`,
   );
-  return `daemon off;
+  return `user root;
+daemon off;
 master_process off;
 pid ${directory}/nginx.pid;
 error_log ${directory}/nginx-errors crit;

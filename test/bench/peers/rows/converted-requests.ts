@@ -34,7 +34,7 @@ export const convertedRequests: Row = {
     );
     if (check) return results;
     const measure = 'converted requests/s, messages → chat: gateway ÷ LiteLLM';
-    const messages = await besidePeer(lab, 'litellm', { row, measure }, async (peer) => {
+    const messages = await besidePeer(lab, 'litellm', { row, measure, goal: 10 }, async (peer) => {
       lab.progress(measure);
       const bytes = plainRequest(peer.caller, promptBytes, 'messages');
       const expected = await knownPlain(peer.caller.port, bytes, 'messages');

@@ -46,7 +46,7 @@ async function withConnections(lab: Lab, connections: number): Promise<Result[]>
     more: PeerRounds,
   ) => {
     const measure = `${name}: gateway ÷ ${titles[peer]}`;
-    return besidePeer(lab, peer, { row, measure }, async (one) => {
+    return besidePeer(lab, peer, { row, measure, goal }, async (one) => {
       lab.progress(measure);
       const { milliseconds = roundMilliseconds, warmUp } = more;
       const sides = [await side(one, { milliseconds, warmUp }), await side(gateway, { warmUp: 0 })];

@@ -48,7 +48,7 @@ export const streamedChunks: Row = {
     for (const peer of ['nginx', 'portkey', 'litellm'] as const) {
       const line = `${measure}: gateway ÷ ${titles[peer]}`;
       results.push(
-        ...(await besidePeer(lab, peer, { row, measure: line }, async (one) => {
+        ...(await besidePeer(lab, peer, { row, measure: line, goal: undefined }, async (one) => {
           lab.progress(line);
           const theirs = { ...(await side(lab, one)), milliseconds: peer === 'litellm' ? 2000 : 400 };
           const both = [theirs, { ...passed, warmUp: 0 }];
