@@ -25,6 +25,7 @@ const tasks = {
   'test:faults': ['scripts/test-faults.ts'],
   'test:agents': ['test/agents/main.ts'],
   bench: ['test/bench/main.ts'],
+  scale: ['test/scale/main.ts'],
   faults: ['test/faults/main.ts'],
   soak: ['test/soak/main.ts'],
   fuzz: ['test/fuzz/main.ts'],

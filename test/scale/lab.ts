@@ -1,0 +1,54 @@
+import { fileURLToPath } from 'node:url';
+import type { Cluster } from '../support/cluster.ts';
+import { type RoleProcess, startRole } from '../support/processes.ts';
+import type { ScaleOptions } from './options.ts';
+import { namespaceOf, type SetSize } from './population.ts';
+import type { Upstreams } from './upstreams.ts';
+
+/** The servers of the cluster, for measuring what is asked of them. */
+export interface Servers {
+  readonly etcd: number;
+  readonly apiServer: number;
+  readonly etcdURL: string;
+}
+
+/** What rows measure: a cluster that holds the sets, and the model servers of their nodes. */
+export interface Lab {
+  readonly options: ScaleOptions;
+  readonly cluster: Cluster;
+  /** Undefined where the cluster is shared with others. */
+  readonly servers: Servers | undefined;
+  readonly upstreams: Upstreams;
+  /** The namespace that holds a set. */
+  namespace(size: SetSize): string;
+  /** Starts a role on one namespace; whoever starts it stops it. */
+  start(role: 'controller' | 'gateway', namespace: string): Promise<RoleProcess>;
+  /** Writes one line about what is going on. */
+  progress(line: string): void;
+}
+
+const results = fileURLToPath(new URL('./results/', import.meta.url));
+const compileCache = fileURLToPath(new URL('../../node_modules/.compile-cache', import.meta.url));
+
+export function labOf(
+  parts: Pick<Lab, 'options' | 'cluster' | 'servers' | 'upstreams'> & { readonly namespaceSuffix?: string },
+): Lab {
+  const { options, cluster, namespaceSuffix = '' } = parts;
+  return {
+    ...parts,
+    namespace: (size) => namespaceOf(size) + namespaceSuffix,
+    start: (role, namespace) =>
+      startRole(role, {
+        kubeconfig: cluster.address.kubeconfig,
+        namespaces: [namespace],
+        // As in the image, where nothing is compiled at the start.
+        env: { NODE_COMPILE_CACHE: compileCache, ...profiled(options.profile, `${role}-${namespace}`) },
+      }),
+    progress: (line) => process.stderr.write(`scale: ${line}\n`),
+  };
+}
+
+function profiled(wanted: boolean, name: string): Record<string, string> {
+  if (!wanted) return {};
+  return { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${results} --cpu-prof-name=${name}.cpuprofile` };
+}

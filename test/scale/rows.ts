@@ -1,0 +1,10 @@
+import type { ScaleRow } from './row.ts';
+import { changes } from './rows/changes.ts';
+import { controller } from './rows/controller.ts';
+import { models } from './rows/models.ts';
+import { newKeys } from './rows/new-keys.ts';
+import { ready } from './rows/ready.ts';
+import { watchers } from './rows/watchers.ts';
+
+/** All rows, in the order in which they run. Changes come last: they lower the API server's priority. */
+export const rows: readonly ScaleRow[] = [ready, models, newKeys, watchers, controller, changes];

@@ -1,0 +1,169 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { processorSeconds, residentBytes } from '../../bench/processor-time.ts';
+import { below, type Result } from '../../bench/result.ts';
+import { eventually } from '../../support/eventually.ts';
+import type { RoleProcess } from '../../support/processes.ts';
+import { resourcePathOf } from '../../support/resources.ts';
+import { apiRequests, requestsOf } from '../api-requests.ts';
+import type { Lab } from '../lab.ts';
+import { gauge } from '../metric-text.ts';
+import { eachOf, hostsOf, nodeName, type SetSize } from '../population.ts';
+import { count, type ScaleRow } from '../row.ts';
+import type { Watched } from '../watched.ts';
+import { outage } from './outage.ts';
+
+/** Where the jitter of a check ends, and what one waits for others at its host and in the queue. */
+const lateShare = 1.1;
+const lateSeconds = 2;
+
+/** Controllers at rest on each set: processor, writes, whether checks come in time; then all nodes fail, and come back. */
+export const controller: ScaleRow = {
+  name: 'controller',
+  run: async (lab) => {
+    for (const size of lab.options.sizes) await asLeftJustNow(lab, size);
+    const watched = await Promise.all(lab.options.sizes.map((size) => start(lab, size)));
+    const gateway = await lab.start('gateway', lab.namespace(lab.options.sizes.at(-1) as SetSize));
+    try {
+      await gateway.whenReady(120_000);
+      return [...(await atRest(lab, watched, gateway)), ...(await outage(lab, watched))];
+    } finally {
+      await Promise.all(
+        [gateway, ...watched.map(({ process }) => process)].map((one) => one.stop('SIGTERM')),
+      );
+    }
+  },
+};
+
+/** Statuses of a set that lay in the cache for a week would all be overdue at once. */
+async function asLeftJustNow(lab: Lab, size: SetSize): Promise<void> {
+  lab.progress(`refreshing the statuses of ${count(size.nodes, 'nodes')}`);
+  const namespace = lab.namespace(size);
+  const ago = (seconds: number) => `${new Date(Date.now() - seconds * 1000).toISOString().slice(0, 19)}Z`;
+  await eachOf(size.nodes, async (index) => {
+    const share = index / size.nodes;
+    const status = { lastHealthCheckTime: ago(share * 300), lastSyncTime: ago(share * 3_600) };
+    const path = resourcePathOf('UpstreamNode', namespace, nodeName(index));
+    await lab.cluster.client.ask('PATCH', `${path}/status`, { body: { status } });
+    const { checkSeconds } = lab.options;
+    if (checkSeconds === undefined) return;
+    const spec = { healthCheck: { intervalSeconds: checkSeconds } };
+    await lab.cluster.client.ask('PATCH', path, { body: { spec } });
+  });
+}
+
+async function start(lab: Lab, size: SetSize): Promise<Watched> {
+  const process = await lab.start('controller', lab.namespace(size));
+  await process.whenReady(120_000);
+  await eventually(
+    'the controller leads',
+    async () => gauge((await process.probe('/metrics')).body, 'leader_election_master_status') === 1,
+    40_000,
+    200,
+  );
+  const inPhase = async (phase: string) =>
+    gauge((await process.probe('/metrics')).body, 'modelgateway_node_phase', { phase });
+  return { size, process, inPhase };
+}
+
+async function atRest(lab: Lab, watched: readonly Watched[], gateway: RoleProcess): Promise<Result[]> {
+  const { steadySeconds, checkSeconds = 60 } = lab.options;
+  // The first checks of nodes that were overdue.
+  await delay(Math.min(15, checkSeconds) * 1000);
+  lab.progress(`watching controllers at rest for ${steadySeconds} s`);
+  lab.upstreams.reset();
+  const began = performance.now();
+  const before = await Promise.all(watched.map(snapshot));
+  const gatewayBefore = await requestsOf(gateway);
+  const serverBefore = await apiRequests(lab.cluster);
+  await delay(steadySeconds * 1000);
+  const after = await Promise.all(watched.map(snapshot));
+  const gatewayAfter = await requestsOf(gateway);
+  const serverAfter = await apiRequests(lab.cluster);
+  const seconds = (performance.now() - began) / 1000;
+  const { contacts, mostAtOnce } = lab.upstreams.seen();
+  const results = watched.flatMap(({ size, process }, index): Result[] => {
+    const nodes = count(size.nodes, 'nodes');
+    const isLargest = size === lab.options.sizes.at(-1);
+    const goal = isLargest ? {} : { goal: '', ok: undefined };
+    const [one, two] = [before[index], after[index]];
+    if (one === undefined || two === undefined) return [];
+    const share = ((two.processor - one.processor) / seconds) * 100;
+    // The lease is renewed every 2 s, whatever there is to do.
+    const statuses = two.statuses - one.statuses;
+    const writes = (statuses / size.nodes) * (300 / seconds);
+    const times = [...contacts].filter(([host]) => host.startsWith(hostsOf(size))).map(([, each]) => each);
+    const gaps = times.flatMap((each) => gapsOf(each, began, began + seconds * 1000));
+    const never = size.nodes - times.length;
+    const longest = never > 0 ? Number.POSITIVE_INFINITY : Math.max(0, ...gaps) / 1000;
+    return [
+      {
+        ...{ row: 'controller', measure: `controller at rest, ${nodes}: processor` },
+        ...below(5 * lab.options.patience, share, '% of a core'),
+        ...goal,
+        note: `${(residentBytes(process.pid) / 1e6).toFixed(0)} MB resident`,
+        figures: { size, share, seconds },
+      },
+      {
+        ...{
+          row: 'controller',
+          measure: `controller at rest, ${nodes}: status writes per node in 5 minutes`,
+        },
+        ...below(lab.options.patience === 1 ? 1 : 100, writes, ''),
+        ...goal,
+        note: `${statuses} writes in ${seconds.toFixed(0)} s; ${((two.requests - one.requests) / seconds).toFixed(1)} requests/s to the API server in all`,
+        figures: { size, statuses, writes, requests: two.requests - one.requests },
+      },
+      {
+        ...{ row: 'controller', measure: `controller at rest, ${nodes}: longest time between two checks` },
+        ...below((checkSeconds * lateShare + lateSeconds) * lab.options.patience, longest, 's'),
+        ...goal,
+        note: `asked every ${checkSeconds} s ± 10 %; ${never} never asked, ${gaps.length} times measured`,
+        figures: { size, longest, never },
+      },
+    ];
+  });
+  const ofGateway = (gatewayAfter - gatewayBefore) / seconds;
+  const ofServer = (serverAfter.ours - serverBefore.ours) / seconds;
+  const perSecond = (of: number) => `${of.toFixed(2)}/s`;
+  const ofControllers = after.reduce(
+    (sum, two, index) => sum + two.requests - (before[index]?.requests ?? 0),
+    0,
+  );
+  return [
+    ...results,
+    {
+      ...{
+        row: 'controller',
+        measure: 'requests to the API server, a gateway at rest',
+        goal: '',
+        ok: undefined,
+      },
+      measured: perSecond(ofGateway),
+      note: `apiserver_request_total of our kinds, Leases, Events, Secrets: ${perSecond(ofServer)}, of which the controllers ${perSecond(ofControllers / seconds)}`,
+      figures: { ofGateway, ofServer, verbs: difference(serverAfter.verbs, serverBefore.verbs), mostAtOnce },
+    },
+  ];
+}
+
+async function snapshot({ process }: Watched) {
+  const { body } = await process.probe('/metrics');
+  const patches = gauge(body, 'rest_client_requests_total', { method: 'PATCH' });
+  return {
+    processor: processorSeconds(process.pid),
+    statuses: patches,
+    requests: gauge(body, 'rest_client_requests_total'),
+  };
+}
+
+function gapsOf(times: readonly number[], began: number, ended: number): number[] {
+  const edges = [began, ...times, ended];
+  return edges.slice(1).map((time, index) => time - (edges[index] ?? time));
+}
+
+function difference(after: Readonly<Record<string, number>>, before: Readonly<Record<string, number>>) {
+  return Object.fromEntries(
+    Object.entries(after)
+      .map(([verb, value]) => [verb, value - (before[verb] ?? 0)] as const)
+      .filter(([, value]) => value > 0),
+  );
+}

@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { processorSeconds, residentBytes } from '../../bench/processor-time.ts';
+import { below, type Result } from '../../bench/result.ts';
+import type { Lab } from '../lab.ts';
+import { gauge } from '../metric-text.ts';
+import { peakBytes } from '../peak-bytes.ts';
+import type { SetSize } from '../population.ts';
+import { count, type ScaleRow } from '../row.ts';
+
+/** A gateway starts on each set: when it is ready, and its memory then, at its peak and after a while. */
+export const ready: ScaleRow = {
+  name: 'ready',
+  run: async (lab) => {
+    const results: Result[] = [];
+    for (const size of lab.options.sizes) {
+      results.push(...(await measure(lab, size, size === lab.options.sizes.at(-1))));
+    }
+    return results;
+  },
+};
+
+async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Result[]> {
+  const { patience, settleSeconds } = lab.options;
+  const set = `${count(size.keys, 'keys')}, ${count(size.nodes, 'nodes')}`;
+  lab.progress(`starting a gateway with ${set}`);
+  const serverBefore = processorSeconds(lab.servers?.apiServer ?? 0);
+  const began = performance.now();
+  const gateway = await lab.start('gateway', lab.namespace(size));
+  try {
+    await gateway.whenReady(120_000);
+    const seconds = (performance.now() - began) / 1000;
+    const own = processorSeconds(gateway.pid);
+    const server = processorSeconds(lab.servers?.apiServer ?? 0) - serverBefore;
+    const atReady = residentBytes(gateway.pid) / 1e6;
+    await delay(settleSeconds * 1000);
+    const settled = residentBytes(gateway.pid) / 1e6;
+    const peak = peakBytes(gateway.pid) / 1e6;
+    const { body } = await gateway.probe('/metrics');
+    const heap = gauge(body, 'nodejs_heap_size_used_bytes') / 1e6;
+    const outside = gauge(body, 'nodejs_external_memory_bytes') / 1e6;
+    const noGoal = { goal: '', ok: undefined };
+    return [
+      {
+        ...{ row: 'ready', measure: `gateway ready, ${set}` },
+        ...below(10 * patience, seconds, 's'),
+        ...(isLargest ? {} : noGoal),
+        note: `${own.toFixed(1)} s of its processor, ${server.toFixed(1)} s of the API server's`,
+        figures: { size, seconds, own, server },
+      },
+      {
+        ...{ row: 'ready', measure: `gateway's memory, ${set}` },
+        ...below(300, peak, 'MB'),
+        ...(isLargest ? {} : noGoal),
+        note: `at its peak; at ready ${atReady.toFixed(0)}, ${settleSeconds} s later ${settled.toFixed(0)}; heap ${heap.toFixed(0)}, outside ${outside.toFixed(0)}`,
+        figures: { size, atReady, settled, peak, heap, outside },
+      },
+    ];
+  } finally {
+    await gateway.stop('SIGKILL');
+  }
+}
