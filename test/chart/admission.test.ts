@@ -561,6 +561,59 @@ describe('there is no way around', () => {
   });
 });
 
+describe('what the chart adds to the cluster’s own roles', () => {
+  type Verb = 'list' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
+  const writes: readonly Verb[] = ['create', 'update', 'patch', 'delete', 'deletecollection'];
+  const resources = ['upstreamnodes', 'apikeys', 'masterkeys'].flatMap((each) => [each, `${each}/status`]);
+  const editable = ['upstreamnodes', 'apikeys'];
+  const may: Readonly<Record<string, (verb: Verb, resource: string) => boolean>> = {
+    view: (verb, resource) => verb === 'list' && !resource.includes('/'),
+    edit: (verb, resource) =>
+      may['view']?.(verb, resource) === true || (verb !== 'list' && editable.includes(resource)),
+    admin: (_verb, resource) => !resource.includes('/'),
+  };
+
+  test.each(Object.keys(may))(
+    '%s: nodes and keys as far as that role goes, no status, no Secret',
+    async (role) => {
+      const objects = (await render(helm, { namespace: home })) as unknown as {
+        kind: string;
+        metadata: { labels?: Record<string, string> };
+        rules: object[];
+      }[];
+      const label = `rbac.authorization.k8s.io/aggregate-to-${role}`;
+      const rules = objects
+        .filter(({ kind, metadata }) => kind === 'ClusterRole' && metadata.labels?.[label] === 'true')
+        .flatMap((each) => each.rules);
+      const { client } = await account(`by-role-${role}`, rules);
+      const asked = [
+        ...resources.flatMap((resource) =>
+          (['list', ...writes] as const).map((verb) => ({ group: 'modelgateway.dev', resource, verb })),
+        ),
+        ...(['list', ...writes] as const).map((verb) => ({ group: '', resource: 'secrets', verb })),
+      ];
+      const answers = await Promise.all(
+        asked.map(async ({ group, resource: path, verb }) => {
+          const [resource = '', subresource = ''] = path.split('/');
+          const resourceAttributes = { namespace: home, group, resource, subresource, verb };
+          const { body } = await client.send(
+            'POST',
+            '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+            { body: { spec: { resourceAttributes } } },
+          );
+          return `${verb} ${path}: ${(body as { status: { allowed: boolean } }).status.allowed}`;
+        }),
+      );
+      expect(answers).toEqual(
+        asked.map(
+          ({ group, resource, verb }) =>
+            `${verb} ${resource}: ${group !== '' && may[role]?.(verb, resource) === true}`,
+        ),
+      );
+    },
+  );
+});
+
 function expectAnswer(
   { status, body }: { status: number; body: unknown },
   refused: RegExp | undefined,
