@@ -110,6 +110,7 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
     content.markSynced();
 
     const quietMs = options.quietMs ?? 60;
+    let secretFolders = await folder.folders('secrets');
     const closed = Promise.all([
       watchFolders(reader.folders, { log, signal, quietMs, pollMs: options.pollMs ?? 2_000 }, async () => {
         const fault = await look();
@@ -122,11 +123,15 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
         fitHeapGrowth(false);
         return reader.folders;
       }),
-      watchFolders(await folder.folders('secrets'), { log, signal, quietMs, pollMs: 10_000 }, async () => {
-        await secrets
-          .look()
-          .catch((error: unknown) => log.error({ err: error }, 'The stored Secrets cannot be read'));
-        return folder.folders('secrets');
+      watchFolders(secretFolders, { log, signal, quietMs, pollMs: 10_000 }, async () => {
+        try {
+          await secrets.look();
+          secretFolders = await folder.folders('secrets');
+        } catch (error) {
+          // Out of file descriptors, most likely. The watch must not end with it, and the process not with the watch.
+          log.error({ err: error }, 'The stored Secrets cannot be read');
+        }
+        return secretFolders;
       }),
     ]).then(async () => {
       await records
