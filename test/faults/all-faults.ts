@@ -1,4 +1,5 @@
 import { callerFaults } from './callers.ts';
+import { diskFaults } from './disks.ts';
 import type { Fault } from './fault.ts';
 import { listingFaults } from './listings.ts';
 import { nameFaults } from './names.ts';
@@ -10,6 +11,7 @@ import { upstreamFaults } from './upstream.ts';
 /** Every fault, in the order of the table. */
 export const allFaults: readonly Fault[] = [
   ...processFaults,
+  ...diskFaults,
   ...networkFaults,
   ...nameFaults,
   ...tlsFaults,

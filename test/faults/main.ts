@@ -10,7 +10,9 @@ import { type FaultOptions, faultOptions, usage } from './options.ts';
 import { openTheatre, type Seen } from './play-fault.ts';
 import { table } from './table.ts';
 
-process.exitCode = await main();
+const code = await main();
+// What a fault could not end must not keep this process; its guard ends the rest.
+process.stdout.write('', () => process.exit(code));
 
 async function main(): Promise<number> {
   let options: FaultOptions;

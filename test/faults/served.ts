@@ -73,6 +73,12 @@ const preload = new URL('./scripted-names.ts', import.meta.url).href;
 /** Names that answers of many faults must not depend on: each declaration gets a model of its own. */
 let declared = 0;
 
+/** An environment with the names of the test, and with what `NODE_OPTIONS` says in `more`. */
+function nodeOptions(namesFile: string, more: StandaloneOptions['env'] = {}): Record<string, string> {
+  const flags = `--import=${preload} ${more['NODE_OPTIONS'] ?? ''}`;
+  return { ...more, NODE_OPTIONS: flags, TEST_NAMES_FILE: namesFile };
+}
+
 /** Starts one, in standalone mode, with a healthy node for the honest callers. */
 export async function startServed(options: StandaloneOptions = {}): Promise<Served> {
   const upstream = await startUpstream({ models: [honestModel], chunks: honestChunks });
@@ -99,7 +105,7 @@ export async function startServed(options: StandaloneOptions = {}): Promise<Serv
   const withNames: StandaloneOptions = {
     ...options,
     folders,
-    env: { NODE_OPTIONS: `--import=${preload}`, TEST_NAMES_FILE: namesFile, ...options.env },
+    env: nodeOptions(namesFile, options.env),
   };
   let process = await startStandalone(withNames);
   const address = `127.0.0.1:${process.port}`;
@@ -179,7 +185,7 @@ export async function startServed(options: StandaloneOptions = {}): Promise<Serv
         ...withNames,
         ...again,
         flags: [...(options.flags ?? []), ...(again.flags ?? []), '--listen', address],
-        env: { ...withNames.env, ...again.env },
+        env: nodeOptions(namesFile, { ...options.env, ...again.env }),
       });
     },
     async metric(name, labels = '') {
