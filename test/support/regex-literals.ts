@@ -19,7 +19,6 @@ const endsAValue: ReadonlySet<SyntaxKind> = new Set([
 export interface RegexLiteral {
   readonly text: string;
   readonly regex: RegExp;
-  readonly line: number;
 }
 
 /** Every regular expression literal of a TypeScript text, by the compiler's own scanner. */
@@ -35,8 +34,7 @@ export function regexLiterals(source: string): RegexLiteral[] {
       kind = scanner.reScanSlashToken();
       const text = scanner.getTokenText();
       const end = text.lastIndexOf('/');
-      const line = source.slice(0, scanner.getTokenStart()).split('\n').length;
-      found.push({ text, regex: new RegExp(text.slice(1, end), text.slice(end + 1)), line });
+      found.push({ text, regex: new RegExp(text.slice(1, end), text.slice(end + 1)) });
     } else if (kind === SyntaxKind.TemplateHead) braces.push(true);
     else if (kind === SyntaxKind.OpenBraceToken) braces.push(false);
     else if (kind === SyntaxKind.CloseBraceToken && braces.pop() === true) {
