@@ -2,8 +2,10 @@ import { callerFaults } from './callers.ts';
 import { diskFaults } from './disks.ts';
 import type { Fault } from './fault.ts';
 import { listingFaults } from './listings.ts';
+import { manifestFaults } from './manifests.ts';
 import { nameFaults } from './names.ts';
 import { networkFaults } from './network.ts';
+import { peopleFaults } from './people.ts';
 import { processFaults } from './process.ts';
 import { tlsFaults } from './tls.ts';
 import { upstreamFaults } from './upstream.ts';
@@ -17,5 +19,7 @@ export const allFaults: readonly Fault[] = [
   ...tlsFaults,
   ...upstreamFaults,
   ...listingFaults,
+  ...manifestFaults,
+  ...peopleFaults,
   ...callerFaults,
 ];
