@@ -5,7 +5,8 @@ import type { ControllerConfig, GatewayConfig } from './config.ts';
 import { systemClock } from './controller/clock.ts';
 import { observeResources } from './controller/resource-standings.ts';
 import { runController } from './controller/run.ts';
-import { connectKube, type KubeClient } from './kube/client.ts';
+import type { KubeClient } from './kube/client.ts';
+import { connectRole } from './kube/connect-role.ts';
 import { createEventRecorder } from './kube/events.ts';
 import { runLeaderElection } from './kube/lease.ts';
 import { startAdminServer } from './observe/admin-server.ts';
@@ -36,7 +37,7 @@ export async function runClusterGateway(config: GatewayConfig): Promise<void> {
   const { log, registry } = observe(config);
   const stop = stopOnSignals(log);
   const work = new AbortController();
-  const { client, store, homeNamespace, namespaces } = openCluster(config, log, registry, work.signal);
+  const { client, store, homeNamespace, namespaces } = await openCluster(config, log, registry, work.signal);
   const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
   const tls = await openTrafficTls(config.traffic.tls, log, registry);
   const otlp = await exportTelemetry(config, log, registry);
@@ -70,7 +71,7 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
   const { log, registry } = observe(config);
   const stop = stopOnSignals(log);
   const work = new AbortController();
-  const { client, store, homeNamespace } = openCluster(config, log, registry, work.signal);
+  const { client, store, homeNamespace } = await openCluster(config, log, registry, work.signal);
   observeResources(store, registry);
   const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
   const admin = await listenOn(config.adminListen, false, (host, port) =>
@@ -130,13 +131,13 @@ interface OpenedCluster {
   readonly namespaces: readonly string[] | 'all';
 }
 
-function openCluster(
+async function openCluster(
   config: ControllerConfig | GatewayConfig,
   log: Log,
   registry: Registry,
   signal: AbortSignal,
-): OpenedCluster {
-  const client = connectKube({
+): Promise<OpenedCluster> {
+  const client = await connectRole({
     kubeconfig: config.kubeconfig,
     context: config.context,
     userAgent: `modelgateway/${version} (${config.command})`,

@@ -39,7 +39,7 @@ async function runSeal(config: SealConfig): Promise<void> {
   if (flags.namespace !== undefined && flags.namespace.length > 1) {
     throw new ConfigError('--namespace may be given once here: a key is sealed for one node.');
   }
-  const { connectKube } = await import('./kube/client.ts');
+  const { connectKube } = await import('./kube/connect.ts');
   const lines = await seal(
     {
       name: flags.name,

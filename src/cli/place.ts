@@ -154,7 +154,7 @@ async function openCluster(flags: PlaceFlags): Promise<Declarations> {
 
 /** A client for the cluster that the flags mean. Throws CommandError where the kubeconfig cannot be used. */
 export async function connectCluster(flags: PlaceFlags): Promise<KubeClient> {
-  const { connectKube } = await import('../kube/client.ts');
+  const { connectKube } = await import('../kube/connect.ts');
   const { kubeconfig, context, as, asGroup, requestTimeout } = flags;
   try {
     return connectKube({

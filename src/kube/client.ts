@@ -1,9 +1,8 @@
 import { ApiError } from './api-error.ts';
 import { type Clock, pause, systemClock } from './clock.ts';
 import { shareConnections } from './connections.ts';
-import { type Credentials, followCredentials } from './credentials.ts';
+import { type ClusterConfig, type Credentials, followCredentials } from './credentials.ts';
 import { limitInFlight } from './in-flight.ts';
-import { type KubeconfigSource, loadKubeconfig } from './kubeconfig.ts';
 import { readError, readStream, readText, toApiError } from './response.ts';
 
 const IN_FLIGHT = 10;
@@ -63,7 +62,7 @@ export interface KubeClient {
   close(): void;
 }
 
-export interface ConnectOptions extends KubeconfigSource {
+export interface ClientOptions {
   userAgent: string;
   /** Calls in flight at once, watches not counted. Default 10. */
   inFlight?: number | undefined;
@@ -77,14 +76,14 @@ export interface ConnectOptions extends KubeconfigSource {
 }
 
 /**
- * Connects to the cluster that the kubeconfig, or the pod's service account, names. Nothing is sent before the first
- * request. Tokens, certificates and CA files are read again as they rotate; credential plugins run when needed.
+ * A client for the cluster that `load` names; it is called again as files may have changed. Nothing is sent before the
+ * first request.
  *
- * @throws Error when there is no usable configuration, saying what to do
+ * @throws what `load` throws
  */
-export function connectKube(options: ConnectOptions): KubeClient {
+export function createKubeClient(options: ClientOptions, load: () => ClusterConfig): KubeClient {
   const clock = options.clock ?? systemClock;
-  const credentials = followCredentials(() => loadKubeconfig(options), clock.monotonicMs);
+  const credentials = followCredentials(load, clock.monotonicMs);
   const connections = shareConnections();
   const inPlace = limitInFlight(options.inFlight ?? IN_FLIGHT);
   const responseBytes = options.responseBytes ?? RESPONSE_BYTES;

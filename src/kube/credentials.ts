@@ -1,13 +1,26 @@
-import { HttpMethod, RequestContext } from '@kubernetes/client-node';
-import type { SharedKubeConfig } from './kubeconfig.ts';
+import type { KubeConfig } from '@kubernetes/client-node';
 
 /** What one request needs to reach the API server as the configured user. */
 export interface Credentials {
   /** Address of the API server, which may have a path (clusters behind a proxy). */
   server: URL;
   headers: Record<string, string | string[]>;
-  tls: SharedKubeConfig['tlsOptions'];
+  tls: TlsOptions;
   namespace: string;
+}
+
+export type TlsOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
+
+/** One cluster and user, as a kubeconfig or a pod's service account names them. */
+export interface ClusterConfig {
+  /** Whether getting a credential can start a program or ask an identity provider, so not to be done lightly. */
+  readonly usesPlugin: boolean;
+  /** Name of the context and address of the API server, for people; empty where there is none. */
+  readonly context: string;
+  readonly server: string;
+  readonly namespace: string;
+  /** The credentials of the moment; rejects with the reason when a file or plugin gives none. */
+  credentials(): Promise<Credentials>;
 }
 
 const REUSE_MS = 10_000;
@@ -20,7 +33,7 @@ const RELOAD_PLUGIN_MS = 10_000;
  *
  * `load` reads the configuration from its files; `monotonicMs` is a clock.
  */
-export function followCredentials(load: () => SharedKubeConfig, monotonicMs: () => number) {
+export function followCredentials(load: () => ClusterConfig, monotonicMs: () => number) {
   let config = load();
   let loadedAt = monotonicMs();
   let current: Credentials | undefined;
@@ -38,23 +51,9 @@ export function followCredentials(load: () => SharedKubeConfig, monotonicMs: () 
     loadedAt = monotonicMs();
   }
 
-  async function read(): Promise<Credentials> {
-    const known = config;
-    const cluster = known.getCurrentCluster();
-    if (cluster === null) throw new Error('the kubeconfig context names no cluster');
-    const context = new RequestContext(cluster.server, HttpMethod.GET);
-    await known.applySecurityAuthentication(context);
-    const headers: Credentials['headers'] = {};
-    // A token file usually ends in a newline, which is not allowed in a header.
-    for (const [name, value] of Object.entries(context.getHeaders()))
-      headers[name.toLowerCase()] = value.trim();
-    if (known.impersonateGroups.length > 0) headers['impersonate-group'] = [...known.impersonateGroups];
-    const namespace = known.getContextObject(known.getCurrentContext())?.namespace?.trim() || 'default';
-    return { server: new URL(cluster.server), headers, tls: known.tlsOptions, namespace };
-  }
-
   function refresh(): Promise<Credentials> {
-    pending ??= read()
+    pending ??= config
+      .credentials()
       .then((credentials) => {
         current = credentials;
         currentAt = monotonicMs();
@@ -68,13 +67,10 @@ export function followCredentials(load: () => SharedKubeConfig, monotonicMs: () 
 
   return {
     /** The namespace of the context, or of the pod. */
-    namespace: () => config.getContextObject(config.getCurrentContext())?.namespace?.trim() || 'default',
+    namespace: () => config.namespace,
 
     /** The context and the address of the API server, for people. */
-    place: () => ({
-      context: config.getCurrentContext() ?? '',
-      server: config.getCurrentCluster()?.server ?? '',
-    }),
+    place: () => ({ context: config.context, server: config.server }),
 
     /** The credentials of the moment; rejects with the reason when a file or plugin gives none. */
     async get(): Promise<Credentials> {

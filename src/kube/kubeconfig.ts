@@ -1,17 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
-import { KubeConfig } from '@kubernetes/client-node';
+import { HttpMethod, KubeConfig, RequestContext } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import * as z from 'zod';
+import type { ClusterConfig, Credentials, TlsOptions } from './credentials.ts';
 
 export interface KubeconfigSource {
   /** Path of a kubeconfig file. Absent: `$KUBECONFIG`, `~/.kube/config`, then the pod's service account. */
   kubeconfig?: string | undefined;
   /** Name of the context to use; absent means the file's current one. */
   context?: string | undefined;
-  /** Prefix of the service account's folder; when given, only the pod's service account is used. */
-  serviceAccountRoot?: string | undefined;
   /** Address of the API server in place of the context's. */
   server?: string | undefined;
   /** Bearer token in place of the context's credentials. */
@@ -22,14 +21,12 @@ export interface KubeconfigSource {
   asGroups?: readonly string[] | undefined;
 }
 
-type TlsOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
-
 /**
  * client-node's KubeConfig, except that it hands out its TLS options instead of building a new undici Agent for every
  * request (20 requests made 20 TLS handshakes), and that it knows a user's `tokenFile` (without it such a user would be
  * anonymous).
  */
-export class SharedKubeConfig extends KubeConfig {
+export class SharedKubeConfig extends KubeConfig implements ClusterConfig {
   #tls: TlsOptions = { type: 'none' };
   /** Values of `Impersonate-Group`, for which client-node has no place. */
   impersonateGroups: readonly string[] = [];
@@ -53,12 +50,31 @@ export class SharedKubeConfig extends KubeConfig {
     });
   }
 
-  /** The TLS options that the last `applySecurityAuthentication` found. */
-  get tlsOptions(): TlsOptions {
-    return this.#tls;
+  get context(): string {
+    return this.getCurrentContext() ?? '';
   }
 
-  /** Whether getting a credential can start a program or ask an identity provider, so not to be done lightly. */
+  get server(): string {
+    return this.getCurrentCluster()?.server ?? '';
+  }
+
+  get namespace(): string {
+    return this.getContextObject(this.getCurrentContext())?.namespace?.trim() || 'default';
+  }
+
+  async credentials(): Promise<Credentials> {
+    const cluster = this.getCurrentCluster();
+    if (cluster === null) throw new Error('the kubeconfig context names no cluster');
+    const context = new RequestContext(cluster.server, HttpMethod.GET);
+    await this.applySecurityAuthentication(context);
+    const headers: Credentials['headers'] = {};
+    // A token file usually ends in a newline, which is not allowed in a header.
+    for (const [name, value] of Object.entries(context.getHeaders()))
+      headers[name.toLowerCase()] = value.trim();
+    if (this.impersonateGroups.length > 0) headers['impersonate-group'] = [...this.impersonateGroups];
+    return { server: new URL(cluster.server), headers, tls: this.#tls, namespace: this.namespace };
+  }
+
   get usesPlugin(): boolean {
     const user = this.getCurrentUser();
     const provider: unknown = user?.authProvider?.name;
@@ -87,9 +103,7 @@ function tokenFilesIn(text: string): Map<string, string> {
 export function loadKubeconfig(source: KubeconfigSource): SharedKubeConfig {
   const config = new SharedKubeConfig();
   let folder: string | undefined;
-  if (source.serviceAccountRoot !== undefined) {
-    config.loadFromCluster(source.serviceAccountRoot);
-  } else if (source.kubeconfig !== undefined) {
+  if (source.kubeconfig !== undefined) {
     loadFile(config, source.kubeconfig);
     folder = dirname(source.kubeconfig);
   } else {

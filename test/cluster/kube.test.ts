@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { connectKube, type KubeClient } from '../../src/kube/client.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
 import { type Clock, systemClock } from '../../src/kube/clock.ts';
+import { connectKube } from '../../src/kube/connect.ts';
 import { createEventRecorder } from '../../src/kube/events.ts';
 import { runLeaderElection } from '../../src/kube/lease.ts';
 import { resourcePath } from '../../src/kube/paths.ts';

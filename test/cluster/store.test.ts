@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ApiError } from '../../src/kube/api-error.ts';
-import { connectKube, type KubeClient } from '../../src/kube/client.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { connectKube } from '../../src/kube/connect.ts';
 import { createEventRecorder } from '../../src/kube/events.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createRegistry, createStoreMetrics } from '../../src/observe/metrics.ts';
@@ -228,16 +229,12 @@ test('what people set on a node bites without a controller', async () => {
       { name: 'by-hand', enabled: false },
     ],
   });
-  await eventually(
-    'both are off',
-    () => `${enabled('found')} ${enabled('by-hand')}` === 'false false',
-    1_000,
-  );
+  await eventually('both are off', () => `${enabled('found')} ${enabled('by-hand')}` === 'false false');
   expect(enabled('other-name')).toEqual([false]);
   await wish({ manualModels: null });
-  await eventually('one is gone', () => store.served('by-hand') === undefined, 1_000);
+  await eventually('one is gone', () => store.served('by-hand') === undefined);
   await wish({ sync: { discovery: 'Never' } });
-  await eventually('so is the other', () => store.served('found') === undefined, 1_000);
+  await eventually('so is the other', () => store.served('found') === undefined);
 });
 
 test('writes that cannot be done say why', async () => {

@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ApiError } from '../../../src/kube/api-error.ts';
-import { connectKube } from '../../../src/kube/client.ts';
+import { connectKube } from '../../../src/kube/connect.ts';
 import { fakeClock } from './fake-clock.ts';
 import {
   failure,

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
-import { type ConnectOptions, connectKube } from '../../../src/kube/client.ts';
+import { type ConnectOptions, connectKube } from '../../../src/kube/connect.ts';
 
 export interface Call {
   method: string;
