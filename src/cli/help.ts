@@ -1,6 +1,7 @@
 import type { Command, Help } from 'commander';
 import { exitCodeMeanings, exitCodes } from './exit-codes.ts';
 import { placeFlags } from './place.ts';
+import { selectorFlag } from './selector.ts';
 import { writeFlags } from './writing.ts';
 
 /** What `--help` says of a command besides its flags. */
@@ -54,7 +55,7 @@ export const helpTopics: Readonly<Record<string, (calledAs: string) => string>> 
     [
       'Flags of every command that reads a cluster or a folder:',
       '',
-      ...columns(placeFlags),
+      ...columns([...placeFlags, selectorFlag]),
       '',
       'Flags of every command that changes something:',
       '',

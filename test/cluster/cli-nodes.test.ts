@@ -302,6 +302,9 @@ test('1,000 nodes, and the same as a kubectl plugin', async () => {
     await resources.create('UpstreamNode', few.namespace, name, { baseURL: `https://${name}.example/v1` });
   }
   env.KUBECONFIG = few.kubeconfig;
+  await cluster.kubectl(['label', 'upstreamnode', 'one', 'team=a', '-n', few.namespace]);
+  const labelled = await kubectl('modelgateway nodes -l team=a -o name');
+  expect(labelled.stdout).toBe('upstreamnode.modelgateway.dev/one\n');
   const completed = await kubectl('__complete modelgateway node show on');
   expect(lines(completed.stdout)).toEqual([
     'one\thttps://one.example/v1',

@@ -209,6 +209,33 @@ ${calls.join('\n')}`,
   expect(lines(stdout)).toEqual(table.map(([, wanted]) => wanted));
 });
 
+test('lists take labels, as kubectl does', async () => {
+  const labelled = (kind: string, name: string, spec: object) =>
+    `${stringify({
+      apiVersion: 'modelgateway.dev/v1alpha1',
+      kind,
+      metadata: { name, labels: { team: name } },
+      spec,
+    })}---\n`;
+  const { folders, env } = await startedFolders({
+    'all.yaml':
+      labelled('UpstreamNode', 'a', { baseURL: 'https://a.example/v1' }) +
+      labelled('UpstreamNode', 'b', { baseURL: 'https://b.example/v1' }) +
+      labelled('APIKey', 'a', { secretName: 'a' }) +
+      labelled('APIKey', 'b', { secretName: 'b' }),
+  });
+  await using _ = folders;
+  await expectSteps(
+    [
+      { run: 'nodes -l team=a -o name', out: ['upstreamnode.modelgateway.dev/a'] },
+      { run: "keys --selector 'team notin (a)' -o name", out: ['apikey.modelgateway.dev/b'] },
+      { run: 'nodes -l team=', out: [], err: /^No nodes found / },
+      { run: 'nodes -l =', code: 2, err: /Give labels as kubectl takes them/ },
+    ],
+    env,
+  );
+});
+
 test('a folder that is not there, and flags that contradict each other', async () => {
   const { folders } = await startedFolders();
   await using _ = folders;

@@ -2,6 +2,7 @@ import type { AddCommand } from '../add-command.ts';
 import { explained } from '../help.ts';
 import { type OutputFlags, printList, resourceName, withOutput } from '../output.ts';
 import { listedNamespace, type PlaceFlags, withPlace } from '../place.ts';
+import { type SelectorFlags, selected, withSelector } from '../selector.ts';
 import { keyColumns } from './columns.ts';
 import { apiKeyWords, type KeyWords, masterKeyWords } from './kind.ts';
 
@@ -20,10 +21,10 @@ function addList(...[program, context, words]: [...Parameters<AddCommand>, KeyWo
         ? 'Lists the keys of callers; of a key no more than a hint is known.'
         : 'Lists the master keys, which open /v1/keys and nothing else.',
     )
-    .action(async (flags: PlaceFlags & OutputFlags) => {
+    .action(async (flags: PlaceFlags & OutputFlags & SelectorFlags) => {
       const place = await context.declarations(flags);
       const namespace = listedNamespace(flags, place);
-      const keys = await place.list(kind, namespace, context.signal);
+      const keys = selected(await place.list(kind, namespace, context.signal), flags);
       await printList(context, flags.output, {
         items: keys,
         columns: keyColumns({
@@ -36,6 +37,6 @@ function addList(...[program, context, words]: [...Parameters<AddCommand>, KeyWo
         none: `No ${noun}s found ${namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`} of ${place.place}.`,
       });
     });
-  withPlace(withOutput(command), 'many');
+  withPlace(withSelector(withOutput(command)), 'many');
   explained(command, { examples: [`${group}s -o wide`, `${group}s --all-namespaces -o name`] });
 }

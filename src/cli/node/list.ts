@@ -12,9 +12,10 @@ import {
   withOutput,
 } from '../output.ts';
 import { listedNamespace, type PlaceFlags, withPlace } from '../place.ts';
+import { type SelectorFlags, selected, withSelector } from '../selector.ts';
 import { nodeColumns } from './columns.ts';
 
-interface Flags extends PlaceFlags, OutputFlags {
+interface Flags extends PlaceFlags, OutputFlags, SelectorFlags {
   readonly watch?: boolean;
 }
 
@@ -28,10 +29,10 @@ export const addNodes: AddCommand = (program, context) => {
       const place = await context.declarations(flags);
       const namespace = listedNamespace(flags, place);
       if (flags.watch === true) return watchNodes(context, place, namespace, flags);
-      const nodes = await place.list('UpstreamNode', namespace, context.signal);
+      const nodes = selected(await place.list('UpstreamNode', namespace, context.signal), flags);
       await printList(context, flags.output, listing(context, place, namespace, nodes));
     });
-  withPlace(withOutput(command), 'many');
+  withPlace(withSelector(withOutput(command)), 'many');
   explained(command, { examples: ['nodes -o wide', 'nodes --all-namespaces -o name'] });
 };
 
@@ -55,8 +56,9 @@ async function watchNodes(
   context: CommandContext,
   place: Declarations,
   namespace: string | undefined,
-  { output }: Flags,
+  flags: Flags,
 ): Promise<void> {
+  const { output } = flags;
   const first: Declared<'UpstreamNode'>[] = [];
   const widths: number[] = [];
   let isListed = false;
@@ -75,6 +77,7 @@ async function watchNodes(
     namespace,
     ({ ref, after }) => {
       if (after === undefined) context.err.write(`${ref.namespace}/${ref.name} is gone.\n`);
+      else if (selected([after], flags).length === 0) return;
       else if (isListed) print([after], false);
       else first.push(after);
     },
