@@ -41,7 +41,7 @@ test('a console that went away: the page says so, and after its return how to si
   await page.getByRole('button', { name: 'Disable' }).click();
   await page.getByRole('status').getByText('The console does not answer').waitFor();
   const again = await start(Number(new URL(first.address).port));
-  await page.getByRole('heading', { name: 'Signed out' }).waitFor({ timeout: 15_000 });
+  await page.getByRole('heading', { name: 'Signed out' }).waitFor({ timeout: 60_000 });
   await page.getByText('Open the newest address that the console has printed').waitFor();
   await page.goto(again.address);
   await page.getByRole('link', { name: 'one', exact: true }).waitFor();
@@ -71,7 +71,7 @@ test('an API server that went away: the page says that it shows old state, and r
   const { page } = person;
   await page.getByRole('link', { name: 'deleted' }).waitFor();
   await relay.stop();
-  await page.getByRole('alert').getByText('What you see may be old').waitFor({ timeout: 20_000 });
+  await page.getByRole('alert').getByText('What you see may be old').waitFor({ timeout: 60_000 });
   await page.getByText('connecting again…').waitFor();
   await page.getByRole('link', { name: 'deleted' }).waitFor();
   await page.getByRole('checkbox', { name: 'Select kept' }).check();
@@ -86,7 +86,7 @@ test('an API server that went away: the page says that it shows old state, and r
   );
   await resources.create('UpstreamNode', home, 'new', { baseURL: 'http://127.0.0.1:1/v1' });
   relay = await startRelay(Number(port), relay.port);
-  await page.getByRole('link', { name: 'new', exact: true }).waitFor({ timeout: 30_000 });
+  await page.getByRole('link', { name: 'new', exact: true }).waitFor({ timeout: 60_000 });
   await page.locator('.connection.live').waitFor();
   expect(await page.getByRole('link', { name: 'deleted' }).count()).toBe(0);
   expect(await page.getByRole('alert').count()).toBe(0);

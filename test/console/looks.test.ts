@@ -156,7 +156,7 @@ test.for(Object.keys(looks))(
     await using person = await openConsole(browser, await standalone.newAddress(), options);
     const { page } = person;
     await page.getByRole('row', { name: /on-premises.*ready/ }).waitFor();
-    await page.getByRole('row', { name: /laptop.*offline/ }).waitFor({ timeout: 30_000 });
+    await page.getByRole('row', { name: /laptop.*offline/ }).waitFor({ timeout: 60_000 });
     for (const { name, path, act } of scenes) {
       await person.visit(path);
       await page.locator('h1').waitFor();
