@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import { answer, type ScriptedUpstream, scriptedUpstream } from '../support/scripted-upstream.ts';
@@ -127,7 +128,7 @@ describe('from callers: nothing is read in two ways', () => {
       const text = await rawExchange(
         gateway.port,
         request() + smuggled.replace('host: x', 'host: x\r\nconnection: close'),
-        1_200,
+        10_000,
       );
       expect(statuses(text)).toEqual([200, 404]);
       expect(upstream.requests.slice(before)).toHaveLength(1);
@@ -156,7 +157,7 @@ describe('from callers: nothing is read in two ways', () => {
     ];
     for (const refusal of refusals) {
       const last = 'HEAD / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
-      const told = await rawExchange(gateway.port, refusal + last, 1_200);
+      const told = await rawExchange(gateway.port, refusal + last, 10_000);
       expect(statuses(told)[0]).toBeGreaterThanOrEqual(401);
       expect(statuses(told).slice(1)).toEqual(statuses(told).length > 1 ? [200] : []);
       expect(told).not.toContain('smuggled');
@@ -224,24 +225,24 @@ describe('from nodes: nothing is read in two ways', () => {
     expect(await (await gateway.post('/chat/completions', { model: 'm' })).text()).toBe(good);
   });
 
-  test.each([
-    ['at once', 0],
-    ['a moment later', 30],
-  ])('an answer more than was asked for, %s, is nobody’s', async (_name, afterMs) => {
-    const connections = upstream.sockets.length;
-    script = { text: answer(good) + (afterMs === 0 ? evil : ''), ends: false };
-    expect(await (await gateway.post('/chat/completions', { model: 'm' })).text()).toBe(good);
-    const used = upstream.sockets.findLast((socket) => !socket.destroyed);
-    if (afterMs > 0) {
-      used?.write(evil);
-      await new Promise((resolve) => setTimeout(resolve, afterMs));
-    }
-    script = { text: answer(good), ends: false };
-    for (let count = 0; count < 3; count += 1) {
+  test.each(['at once', 'a moment later'])(
+    'an answer more than was asked for, %s, is nobody’s',
+    async (when) => {
+      script = { text: answer(good) + (when === 'at once' ? evil : ''), ends: false };
       expect(await (await gateway.post('/chat/completions', { model: 'm' })).text()).toBe(good);
-    }
-    expect(upstream.sockets.length).toBeGreaterThan(connections - 1);
-  });
+      script = { text: answer(good), ends: false };
+      if (when === 'a moment later') {
+        // None of the connections that wait for the next request outlives words that nobody asked for.
+        const waiting = upstream.sockets.filter((socket) => !socket.destroyed);
+        expect(waiting.length).toBeGreaterThan(0);
+        for (const socket of waiting) socket.write(evil);
+        await eventually('they are closed', () => waiting.every((socket) => socket.destroyed));
+      }
+      for (let count = 0; count < 3; count += 1) {
+        expect(await (await gateway.post('/chat/completions', { model: 'm' })).text()).toBe(good);
+      }
+    },
+  );
 
   test('fields of a node become fields of the answer only by name, each in its own line', async () => {
     const fields = [
