@@ -13,7 +13,7 @@ import type { Secret } from '../resources/secret.ts';
 import { compact } from './compact.ts';
 import { Content } from './content.ts';
 import { type FirstList, FirstLists } from './first-lists.ts';
-import { fitHeapGrowth } from './heap-growth.ts';
+import { fitHeapGrowth, trimHeap } from './heap-growth.ts';
 import { followSecrets } from './kubernetes-secrets.ts';
 import { openSealed } from './open-sealed.ts';
 import { OwnKeys } from './own-keys.ts';
@@ -144,6 +144,7 @@ export function openKubernetesStore(options: {
     await Promise.all(filled);
     await secrets.settled();
     await content.credentialsSettled();
+    trimHeap();
     fitHeapGrowth(false);
     content.markSynced();
   };

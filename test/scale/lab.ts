@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Cluster } from '../support/cluster.ts';
-import { type RoleProcess, startRole } from '../support/processes.ts';
+import { type RoleOptions, type RoleProcess, startRole } from '../support/processes.ts';
 import type { ScaleOptions } from './options.ts';
 import { namespaceOf, type SetSize } from './population.ts';
 import type { Upstreams } from './upstreams.ts';
@@ -31,18 +31,26 @@ const results = fileURLToPath(new URL('./results/', import.meta.url));
 const compileCache = fileURLToPath(new URL('../../node_modules/.compile-cache', import.meta.url));
 
 export function labOf(
-  parts: Pick<Lab, 'options' | 'cluster' | 'servers' | 'upstreams'> & { readonly namespaceSuffix?: string },
+  parts: Pick<Lab, 'options' | 'cluster' | 'servers' | 'upstreams'> & {
+    readonly namespaceSuffix?: string;
+    /** How roles are started as pods have them; absent: with the admin's kubeconfig. */
+    readonly pod?: Pick<RoleOptions, 'under' | 'env'> | undefined;
+  },
 ): Lab {
-  const { options, cluster, namespaceSuffix = '' } = parts;
+  const { options, cluster, namespaceSuffix = '', pod } = parts;
   return {
     ...parts,
     namespace: (size) => namespaceOf(size) + namespaceSuffix,
     start: (role, namespace) =>
       startRole(role, {
-        kubeconfig: cluster.address.kubeconfig,
+        ...(pod === undefined ? { kubeconfig: cluster.address.kubeconfig } : { under: pod.under ?? [] }),
         namespaces: [namespace],
         // As in the image, where nothing is compiled at the start.
-        env: { NODE_COMPILE_CACHE: compileCache, ...profiled(options.profile, `${role}-${namespace}`) },
+        env: {
+          ...pod?.env,
+          NODE_COMPILE_CACHE: compileCache,
+          ...profiled(options.profile, `${role}-${namespace}`),
+        },
       }),
     progress: (line) => process.stderr.write(`scale: ${line}\n`),
   };

@@ -7,6 +7,7 @@ import type { Result } from '../bench/result.ts';
 import { table } from '../bench/table.ts';
 import { clusterAt } from '../support/cluster.ts';
 import { startControlPlane } from '../support/control-plane.ts';
+import { asPod } from './as-pod.ts';
 import { labOf } from './lab.ts';
 import { scaleOptions, usage } from './options.ts';
 import { namespaceOf, populate } from './population.ts';
@@ -44,7 +45,9 @@ async function scale(): Promise<number> {
     : await startPreparedCluster(options.sizes, progress);
   const [{ modelsPerNode } = { modelsPerNode: 0 }] = options.sizes;
   const upstreams = await startUpstreams(isShort ? 0 : preparedPort, modelsPerNode);
-  const cluster = clusterAt(controlPlane);
+  const { kubeconfig, url, ca, kubectlBinary, folder: controlPlaneFolder } = controlPlane;
+  // Plain data, so that it can be handed to threads.
+  const cluster = clusterAt({ kubeconfig, url, ca, kubectlBinary, folder: controlPlaneFolder });
   const results: Result[] = [];
   try {
     await cluster.applyCrds();
@@ -56,10 +59,13 @@ async function scale(): Promise<number> {
       }
     }
     const servers = { ...controlPlane.processIds(), etcdURL: controlPlane.etcdURL };
-    const lab = { ...labOf({ options, cluster, servers, upstreams }), progress };
+    const lab = { ...labOf({ options, cluster, servers, upstreams, pod: await asPod(cluster) }), progress };
     for (const row of rows) {
       if (options.only.length > 0 && !options.only.includes(row.name)) continue;
-      results.push(...(await runRow(row, lab)));
+      const ofRow = await runRow(row, lab);
+      // A run that is stopped halfway has shown what it knew.
+      process.stderr.write(`${table(ofRow)}\n`);
+      results.push(...ofRow);
     }
   } finally {
     upstreams.stop();

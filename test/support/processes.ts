@@ -4,7 +4,10 @@ import { type LogLine, startProgram } from './program.ts';
 const startMs = 30_000;
 
 export interface RoleOptions {
-  readonly kubeconfig: string;
+  /** Absent: the role finds its service account by itself. */
+  readonly kubeconfig?: string;
+  /** A program that runs it, with its arguments. */
+  readonly under?: readonly string[];
   /** Namespaces to serve; the first is the home namespace unless `homeNamespace` names another. */
   readonly namespaces: readonly string[];
   readonly homeNamespace?: string;
@@ -44,13 +47,15 @@ export async function startRole(role: 'controller' | 'gateway', options: RoleOpt
   const program = startProgram({
     args: [
       role,
-      ...['--kubeconfig', kubeconfig, '--home-namespace', homeNamespace, '--log-level', logLevel],
+      ...(kubeconfig === undefined ? [] : ['--kubeconfig', kubeconfig]),
+      ...['--home-namespace', homeNamespace, '--log-level', logLevel],
       ...namespaces.flatMap((namespace) => ['--namespace', namespace]),
       ...['--admin-listen', '127.0.0.1:0', '--allow-loopback-upstreams'],
       ...(role === 'gateway' ? ['--listen', '127.0.0.1:0'] : []),
       ...(options.flags ?? []),
     ],
     env: { POD_NAME: options.podName ?? `${role}-1`, ...options.env },
+    ...(options.under === undefined ? {} : { under: options.under }),
   });
   const { pid, output, log, listens, stop, signal } = program;
   const started: RoleProcess = {

@@ -11,6 +11,8 @@ import type { Lab } from '../lab.ts';
 import { keyText, modelNames, type SetSize } from '../population.ts';
 import { count, type ScaleRow } from '../row.ts';
 
+const loadMs = 10_000;
+
 /** Keys switched off and on again, many a second, while a gateway serves: how late a revocation bites, and who else feels it. */
 export const changes: ScaleRow = {
   name: 'changes',
@@ -37,8 +39,16 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
     // The last key is never changed.
     const caller = { port, key: keyText(size.keys - 1) };
     const request = asking(plainRequest(caller, 1_000), model);
-    const load = (milliseconds: number) =>
-      runPacedLoad({ port, rate: requestsPerSecond, milliseconds, request, expected: {} });
+    const load = async (milliseconds: number) => {
+      const latencies: number[] = [];
+      const ends = performance.now() + milliseconds;
+      // In pieces: a connection on which nothing was asked yet is closed by the gateway after a while, with a 408.
+      for (let left = milliseconds; left > 0; left = ends - performance.now()) {
+        const piece = { port, rate: requestsPerSecond, milliseconds: Math.min(left, loadMs), request };
+        for (const latency of await runPacedLoad({ ...piece, expected: {} })) latencies.push(latency);
+      }
+      return latencies;
+    };
     await load(2_000);
     lab.progress(`${keys}: ${requestsPerSecond} requests/s, nothing changes`);
     const quiet = await load(Math.min(15, seconds) * 1000);
@@ -102,8 +112,10 @@ function lines(lab: Lab, { keys, isLargest, quiet, busy, report, share, resident
     },
     {
       ...{ row: 'changes', measure: `requests meanwhile, ${keys}: p99 ÷ the quiet one` },
-      ...below(2 * patience, after / before, ''),
+      ...below(2, after / before, ''),
       ...goal,
+      // A ratio of two short times says nothing while other tests run.
+      ...(patience > 1 ? { goal: '', ok: undefined } : {}),
       note: `${before.toFixed(1)} → ${after.toFixed(1)} ms; median ${percentile(quiet, 0.5).toFixed(1)} → ${percentile(busy, 0.5).toFixed(1)}`,
       figures: { before, after },
     },

@@ -18,6 +18,7 @@ export async function outage(lab: Lab, watched: readonly Watched[]): Promise<Res
   lab.upstreams.fail(true);
   lab.progress('all upstreams fail');
   const failed = await Promise.all(watched.map((one) => until(one, 'error', limit * 2)));
+  lab.progress(`statuses said error after ${failed.map((one) => one.toFixed(0)).join(', ')} s`);
   lab.upstreams.fail(false);
   lab.progress('all upstreams are back');
   const back = await Promise.all(watched.map((one) => until(one, 'ready', limit * 2)));

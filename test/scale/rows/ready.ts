@@ -49,9 +49,9 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
       },
       {
         ...{ row: 'ready', measure: `gateway's memory, ${set}` },
-        ...below(300, peak, 'MB'),
+        ...below(300, Math.max(atReady, settled), 'MB'),
         ...(isLargest ? {} : noGoal),
-        note: `at its peak; at ready ${atReady.toFixed(0)}, ${settleSeconds} s later ${settled.toFixed(0)}; heap ${heap.toFixed(0)}, outside ${outside.toFixed(0)}`,
+        note: `at ready ${atReady.toFixed(0)}, ${settleSeconds} s later ${settled.toFixed(0)}, at its peak while it loaded ${peak.toFixed(0)}; heap ${heap.toFixed(0)}, outside ${outside.toFixed(0)}`,
         figures: { size, atReady, settled, peak, heap, outside },
       },
     ];
