@@ -131,10 +131,7 @@ export class Records {
 
   /** Settles when every change of this object made so far is on disk. @throws the file system's error */
   async saved(id: string): Promise<void> {
-    const name = shardOf(id);
-    // A writing that has begun may be past the change; one that begins after it is not.
-    await this.#writing.get(name)?.catch(() => {});
-    await (this.#writing.get(name) ?? this.#writeIfChanged(name));
+    await this.#written(shardOf(id));
   }
 
   /** Writes what is left; later changes are not written any more. */
@@ -191,8 +188,15 @@ export class Records {
 
   /** One file after the other: the text of each takes milliseconds, and requests get their turn in between. */
   async #writeAll(): Promise<void> {
-    for (const name of [...this.#changed]) await (this.#writing.get(name) ?? this.#writeIfChanged(name));
+    for (const name of [...this.#changed]) await this.#written(name);
     await Promise.all(this.#writing.values());
+  }
+
+  /** Settles when every change of a file made so far is on disk. */
+  async #written(name: string): Promise<void> {
+    // A writing that has begun may be past the change; one that begins after it is not.
+    await this.#writing.get(name)?.catch(() => {});
+    await (this.#writing.get(name) ?? this.#writeIfChanged(name));
   }
 
   async #writeIfChanged(name: string): Promise<void> {

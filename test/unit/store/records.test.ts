@@ -99,6 +99,23 @@ describe('the records of a folder', () => {
     expect(third.former('APIKey/default/c')).toMatchObject({ uid: 'c' });
   });
 
+  test('what changes while its file is being written is on disk once they are closed', async () => {
+    const id = 'APIKey/default/a';
+    const objects = new Map([[id, record('old')]]);
+    const records = await open(objects);
+    records.set(id, undefined, true);
+    const writing = records.saved(id);
+    // The writing has begun: its text was made.
+    await wait(0);
+    objects.set(id, record('new'));
+    records.set(id, undefined, true);
+    await Promise.all([writing, records.close()]);
+    const again = await open(new Map());
+    await again.openAll();
+    expect(again.former(id)).toMatchObject({ uid: 'new' });
+    await again.close();
+  });
+
   test('one that is needed is on disk when `saved` settles, without the others', async () => {
     const ids = Array.from({ length: 50 }, (_, number) => `APIKey/default/k${number}`);
     const records = await open(new Map(ids.map((id) => [id, record(id)])));
