@@ -6,5 +6,5 @@ import { newKeys } from './rows/new-keys.ts';
 import { ready } from './rows/ready.ts';
 import { watchers } from './rows/watchers.ts';
 
-/** All rows, in the order in which they run. Changes come last: they lower the API server's priority. */
-export const rows: readonly ScaleRow[] = [ready, models, newKeys, watchers, controller, changes];
+/** All rows, in the order in which they run. */
+export const rows: readonly ScaleRow[] = [ready, models, newKeys, watchers, changes, controller];

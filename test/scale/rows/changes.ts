@@ -29,7 +29,7 @@ export const changes: ScaleRow = {
 
 async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Result[]> {
   const { perSecond, seconds: longest, requestsPerSecond } = lab.options.changes;
-  const seconds = isLargest ? longest : Math.min(longest, 15);
+  const seconds = isLargest ? longest : Math.min(longest, 10);
   const keys = count(size.keys, 'keys');
   const gateway = await lab.start('gateway', lab.namespace(size));
   try {
@@ -51,7 +51,7 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
     };
     await load(2_000);
     lab.progress(`${keys}: ${requestsPerSecond} requests/s, nothing changes`);
-    const quiet = await load(Math.min(15, seconds) * 1000);
+    const quiet = await load(Math.min(10, seconds) * 1000);
     lab.progress(`${keys}: ${perSecond} changes a second for ${seconds} s`);
     const used = fineProcessorSeconds(gateway.pid);
     const [report, busy] = await Promise.all([

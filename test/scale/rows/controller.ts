@@ -25,7 +25,9 @@ export const controller: ScaleRow = {
     const gateway = await lab.start('gateway', lab.namespace(lab.options.sizes.at(-1) as SetSize));
     try {
       await gateway.whenReady(120_000);
-      return [...(await atRest(lab, watched, gateway)), ...(await outage(lab, watched))];
+      const rest = await atRest(lab, watched, gateway);
+      for (const { measure, measured } of rest) lab.progress(`${measure}: ${measured}`);
+      return [...rest, ...(await outage(lab, watched))];
     } finally {
       await Promise.all(
         [gateway, ...watched.map(({ process }) => process)].map((one) => one.stop('SIGTERM')),
