@@ -75,7 +75,12 @@ async function bench(): Promise<number> {
     for (const row of rows) {
       const wanted =
         options.only.length === 0 ? options.long || !longOnly.includes(row) : options.only.includes(row.name);
-      if (wanted) results.push(...(await runRow(row, () => row.run(lab))));
+      if (!wanted) continue;
+      const measured = await runRow(row, () => row.run(lab));
+      results.push(...measured);
+      // A run of minutes may be ended before its table.
+      if (options.peers)
+        for (const one of measured) lab.progress(`${one.measure}: ${one.measured} (${one.note})`);
     }
     if (options.peers) results.push(...peerNotes(options));
   } finally {

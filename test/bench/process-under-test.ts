@@ -52,7 +52,9 @@ export async function startProcess(options: StartOptions): Promise<ProcessUnderT
       output = (output + bytes.toString()).slice(-4000);
     });
   }
+  let stopped = false;
   const stop = async () => {
+    stopped = true;
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
     child.kill('SIGTERM');
@@ -71,6 +73,10 @@ export async function startProcess(options: StartOptions): Promise<ProcessUnderT
   }
   const readyMilliseconds = performance.now() - start;
   pinUnderTest(pid);
+  child.once('exit', (code, signal) => {
+    if (!stopped)
+      process.stderr.write(`bench: ${options.name} ended by itself (${code ?? signal}): ${output}\n`);
+  });
   return {
     ...{ name: options.name, port: options.port, pid, readyMilliseconds, stop },
     residentBytes: () => residentBytes(pid),
