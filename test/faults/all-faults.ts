@@ -1,3 +1,4 @@
+import { apiServerFaults } from './api-server.ts';
 import { callerFaults } from './callers.ts';
 import { diskFaults } from './disks.ts';
 import type { Fault } from './fault.ts';
@@ -19,6 +20,7 @@ export const allFaults: readonly Fault[] = [
   ...tlsFaults,
   ...upstreamFaults,
   ...listingFaults,
+  ...apiServerFaults,
   ...manifestFaults,
   ...peopleFaults,
   ...callerFaults,

@@ -49,7 +49,6 @@ export const callerFaults: readonly Fault[] = [
     section: 'Streaming',
     promise:
       'callers that do not read stop their nodes from sending; memory stays bounded and others are served',
-    form: 'short',
     async run(scene) {
       const served = await scene.shared();
       const behaviour = { kind: 'endlessBody', piece: largeEvent, headers: streamHeaders } as const;

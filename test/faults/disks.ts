@@ -75,7 +75,6 @@ export const diskFaults: readonly Fault[] = [
     group: 'process',
     section: 'Standalone mode',
     promise: 'a process whose data folder cannot be used ends at once and says which folder',
-    form: 'short',
     async run(scene) {
       const served = await scene.shared();
       const flags = [

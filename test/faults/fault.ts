@@ -34,4 +34,4 @@ export interface Fault {
 }
 
 /** `mounts`: Linux, as root, with the right to mount. */
-export type Need = 'linux' | 'mounts' | 'openssl';
+export type Need = 'linux' | 'mounts' | 'control plane';

@@ -49,7 +49,7 @@ async function listedNode(scene: Scene): Promise<{
 }
 
 /** A listing that goes wrong so; the models of before stay, and the next good listing bites. */
-function badListing(id: string, what: string, behaviour: Behaviour, form: Fault['form'] = 'short'): Fault {
+function badListing(id: string, what: string, behaviour: Behaviour, form: Fault['form'] = 'full'): Fault {
   return {
     ...{ id: `upstream-listing-${id}`, group: 'upstream', section: 'Model sync', form },
     promise: `${what}: the models of before stay served, and the next good listing bites`,
@@ -69,9 +69,14 @@ function badListing(id: string, what: string, behaviour: Behaviour, form: Fault[
 }
 
 export const listingFaults: readonly Fault[] = [
-  badListing('hangs', 'a models list that never comes', { kind: 'hang' }, 'full'),
+  badListing('hangs', 'a models list that never comes', { kind: 'hang' }),
   badListing('endless', 'a models list without end', { kind: 'endlessBody' }),
-  badListing('garbage', 'a models list that is none', { kind: 'answer', body: '<html>not a list</html>' }),
+  badListing(
+    'garbage',
+    'a models list that is none',
+    { kind: 'answer', body: '<html>not a list</html>' },
+    'short',
+  ),
   badListing('500', 'a models list that fails', { kind: 'answer', status: 500, body: {} }),
   badListing('cut', 'a models list that is cut off', { kind: 'shortBody' }),
   {

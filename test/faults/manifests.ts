@@ -39,7 +39,6 @@ export const manifestFaults: readonly Fault[] = [
     section: 'Standalone mode',
     promise:
       'a file that is written piece by piece keeps its last good version in force at every moment, and applies once it is whole',
-    form: 'short',
     async run(scene) {
       const served = await scene.shared();
       const name = 'half.yaml';
@@ -164,7 +163,6 @@ export const manifestFaults: readonly Fault[] = [
     group: 'manifests',
     section: 'Standalone mode',
     promise: 'a folder of manifests that is away for a moment (unmounted, moved) takes nothing out of force',
-    form: 'short',
     async run(scene) {
       const served = await scene.own();
       await served.declare([{}]);

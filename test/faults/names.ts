@@ -10,7 +10,7 @@ const forbidden = ['169.254.169.254'];
 /** A fault of a name: what it resolves to, and how the node with that name fares beside one that is well. */
 function nameFault(id: string, promise: string, answers: Names[string], connectSeconds = 5): Fault {
   return {
-    ...{ id, promise, group: 'network', form: 'short' },
+    ...{ id, promise, group: 'network', form: connectSeconds === 5 ? 'short' : 'full' },
     section: id.includes('forbidden') ? 'Where a node may point' : 'Failover',
     async run(scene) {
       await (await scene.shared()).resolve({ [`${id}.test`]: answers });

@@ -111,7 +111,6 @@ export const networkFaults: readonly Fault[] = [
     group: 'network',
     section: 'Timeouts of a node',
     promise: 'a stream that falls silent ends after the node’s idle time with an error in it',
-    form: 'short',
     run: (scene) => toldInStream(scene, { kind: 'hangMidStream', chunks: 2 }),
   },
   {
@@ -119,7 +118,6 @@ export const networkFaults: readonly Fault[] = [
     group: 'network',
     section: 'Timeouts of a node',
     promise: `no first byte within the node’s time: ${failoverPromise}`,
-    form: 'short',
     async run(scene) {
       const timeouts = { ...shortTimeouts, firstByteSeconds: 1 };
       await failsOver(scene, { behaviour: { kind: 'hang' }, spec: { timeouts } });
@@ -182,7 +180,6 @@ export const networkFaults: readonly Fault[] = [
     section: 'Failover, Streaming',
     promise:
       'all connections of a node cut at once: its open streams are told, and the next request is served by it',
-    form: 'short',
     async run(scene) {
       const upstream = { chunks: 200, chunkDelayMilliseconds: 50 };
       const { chat, upstreams } = await (await scene.shared()).declare([{ upstream }]);

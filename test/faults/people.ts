@@ -1,4 +1,4 @@
-import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { manifest } from '../support/standalone.ts';
@@ -13,7 +13,6 @@ export const peopleFaults: readonly Fault[] = [
     promise:
       'an old copy of the data folder put in place of the present one: the keys of then open, later ones do not, and all works',
     harm: 'while down',
-    form: 'short',
     async run(scene) {
       const served = await scene.own();
       const { data, root } = served.folders;
@@ -42,7 +41,6 @@ export const peopleFaults: readonly Fault[] = [
     promise:
       'a data folder deleted under a running process harms no caller; after a restart what manifests declare is served, nothing else',
     harm: 'while down',
-    form: 'short',
     async run(scene) {
       const served = await scene.own();
       const made = await madeKey(served);
@@ -56,7 +54,7 @@ export const peopleFaults: readonly Fault[] = [
         await served.restart();
         return true;
       });
-      scene.same('keys that only the folder knew', await opening(served, [made]), status === 201 ? 0 : 0);
+      scene.same('keys that only the folder knew', await opening(served, [made]), 0);
       scene.must('keys are made again', (await makeKey(served)) !== undefined);
       scene.saw(`POST /v1/keys meanwhile ${status}; the key that only the folder knew is gone`);
     },
@@ -67,7 +65,6 @@ export const peopleFaults: readonly Fault[] = [
     section: 'API keys',
     promise:
       'deleting a generated key’s Secret revokes that key at once and issues another; nobody else notices',
-    form: 'short',
     async run(scene) {
       const served = await scene.own();
       await served.folders.write(
@@ -101,16 +98,13 @@ export const peopleFaults: readonly Fault[] = [
     section: 'Standalone mode',
     promise: 'files of the data folder that somebody spoilt are told and left aside; all others are in force',
     harm: 'while down',
-    form: 'short',
     async run(scene) {
       const served = await scene.own();
       const keys = [await madeKey(served), await madeKey(served)];
       await served.process.stop('SIGTERM');
-      const list = await served.folders.data;
-      const { readdir } = await import('node:fs/promises');
-      const files = (await readdir(join(list, 'keys'), { recursive: true, withFileTypes: true })).filter(
-        (entry) => entry.isFile(),
-      );
+      const files = (
+        await readdir(join(served.folders.data, 'keys'), { recursive: true, withFileTypes: true })
+      ).filter((entry) => entry.isFile());
       const [spoilt] = files;
       if (spoilt === undefined) throw new Error('no file of a made key');
       await writeFile(join(spoilt.parentPath, spoilt.name), '{"half');

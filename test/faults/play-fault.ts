@@ -1,4 +1,6 @@
+import { type ClusterServed, startClusterServed } from './cluster-served.ts';
 import type { Fault } from './fault.ts';
+import type { HonestCaller } from './honest-caller.ts';
 import { notes, type Scene, type Told } from './scene.ts';
 import { type Served, startServed } from './served.ts';
 
@@ -34,25 +36,45 @@ const betterWithinMs = 60_000;
 
 /** Opens a theatre; nothing is started until a fault needs it. */
 export function openTheatre(options: TheatreOptions): Theatre {
-  let shared: Promise<Served> | undefined;
+  let served: Promise<Served> | undefined;
+  let cluster: Promise<ClusterServed> | undefined;
+  const common: Common = {
+    shared: () => {
+      served ??= startServed();
+      return served;
+    },
+    cluster: () => {
+      cluster ??= startClusterServed();
+      return cluster;
+    },
+  };
   return {
-    play: (fault) =>
-      play(fault, options, () => {
-        shared ??= startServed();
-        return shared;
-      }),
+    play: (fault) => play(fault, options, common),
     async [Symbol.asyncDispose]() {
-      await (await shared)?.[Symbol.asyncDispose]();
+      await (await served)?.[Symbol.asyncDispose]();
+      await (await cluster)?.[Symbol.asyncDispose]();
     },
   };
 }
 
-async function play(fault: Fault, options: TheatreOptions, shared: () => Promise<Served>): Promise<Seen> {
+/** What faults have in common. */
+interface Common {
+  shared(): Promise<Served>;
+  cluster(): Promise<ClusterServed>;
+}
+
+/** What honest callers are watched at. */
+interface Watched {
+  readonly honest: HonestCaller;
+  readonly process: { output(): string };
+}
+
+async function play(fault: Fault, options: TheatreOptions, common: Common): Promise<Seen> {
   const began = performance.now();
   const told: Told = { saw: [], differs: [], recoveredMs: undefined };
   const ends: (() => Promise<unknown> | unknown)[] = [];
-  const watched = new Map<Served, number>();
-  const watch = (served: Served) => {
+  const watched = new Map<Watched, number>();
+  const watch = <T extends Watched>(served: T): T => {
     if (!watched.has(served)) watched.set(served, served.honest.mark());
     return served;
   };
@@ -61,10 +83,11 @@ async function play(fault: Fault, options: TheatreOptions, shared: () => Promise
     long: options.long,
     onEnd: (undo) => void ends.unshift(undo),
     async shared() {
-      const served = watch(await shared());
+      const served = watch(await common.shared());
       ends.push(() => served.forget());
       return served;
     },
+    cluster: async () => watch(await common.cluster()),
     async own(standalone) {
       const served = await startServed(standalone);
       ends.push(() => served[Symbol.asyncDispose]());
@@ -104,7 +127,7 @@ async function play(fault: Fault, options: TheatreOptions, shared: () => Promise
 /** Whether honest callers met no more than they may, and are well served now. */
 async function judgeHonest(
   fault: Fault,
-  { honest, process }: Served,
+  { honest, process }: Watched,
   mark: number,
   told: Told,
 ): Promise<{ sent: number; failed: number; slowestMs: number }> {

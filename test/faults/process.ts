@@ -31,7 +31,6 @@ export const processFaults: readonly Fault[] = [
     promise:
       'a killed process takes its open requests with it and nothing else: every key it answered opens in the next one',
     harm: 'while down',
-    form: 'short',
     async run(scene) {
       const served = await scene.own();
       const answered: string[] = [];
@@ -59,7 +58,6 @@ export const processFaults: readonly Fault[] = [
     section: 'Requests',
     promise:
       'a process that stands still for a while (SIGSTOP) goes on where it was: callers wait, no request fails',
-    form: 'short',
     async run(scene) {
       const served = await scene.own();
       const { chat } = await served.declare([{ upstream: { chunks: 20, chunkDelayMilliseconds: 50 } }]);
@@ -83,7 +81,6 @@ export const processFaults: readonly Fault[] = [
     section: 'Stopping',
     promise: 'at SIGTERM what is in flight is finished, /readyz says 503 at once, and the exit code is 0',
     harm: 'while down',
-    form: 'short',
     async run(scene) {
       const served = await scene.own();
       const { chat, upstreams } = await served.declare([
@@ -115,7 +112,6 @@ export const processFaults: readonly Fault[] = [
     section: 'Stopping',
     promise: 'a second signal ends the process at once, whatever is in flight',
     harm: 'while down',
-    form: 'short',
     async run(scene) {
       const served = await scene.own();
       const { chat, upstreams } = await served.declare([{ behaviour: { kind: 'hang' } }]);
@@ -138,7 +134,6 @@ export const processFaults: readonly Fault[] = [
     group: 'process',
     section: standaloneSection,
     promise: 'a second process on the same data folder is refused, says so, and harms nothing',
-    form: 'short',
     async run(scene) {
       const served = await scene.own();
       const { manifests: folder, data } = served.folders;
@@ -164,7 +159,6 @@ export const processFaults: readonly Fault[] = [
     section: standaloneSection,
     promise:
       'a process whose address is taken ends with a message that names it, and gives its data folder free',
-    form: 'short',
     async run(scene) {
       const served = await scene.own();
       const { root, manifests: folder } = served.folders;
@@ -193,7 +187,6 @@ export const processFaults: readonly Fault[] = [
     section: 'API keys',
     promise:
       'when the clock jumps, expiry follows it at once, both ways; streams, timeouts and other keys know nothing of it',
-    form: 'short',
     async run(scene) {
       const clock = join(tmpdir(), `model-gateway-clock-${randomBytes(8).toString('hex')}`);
       scene.onEnd(() => rm(clock, { force: true }));

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { StandaloneOptions } from '../support/standalone.ts';
+import type { ClusterServed } from './cluster-served.ts';
 import type { Served } from './served.ts';
 
 /** What one fault works with, and tells what it saw. */
@@ -8,6 +9,8 @@ export interface Scene {
   shared(): Promise<Served>;
   /** A gateway for this fault alone, which ends with it. */
   own(options?: StandaloneOptions): Promise<Served>;
+  /** Controller and gateway on a real API server; shared by all faults of it. */
+  cluster(): Promise<ClusterServed>;
   /** Says what was seen, for the table. */
   saw(text: string): void;
   /** What is not as promised goes into the table, and the fault goes on. */

@@ -81,7 +81,6 @@ export const tlsFaults: readonly Fault[] = [
     group: 'network',
     section: 'Timeouts of a node',
     promise: `a handshake that nobody answers ends after the connect time: ${failoverPromise}`,
-    form: 'short',
     async run(scene) {
       const port = await listen(
         scene,
