@@ -27,6 +27,8 @@ let plane: ControlPlane;
 let helm: Helm;
 let cwd: string;
 const programs: Program[] = [];
+/** Of a wait; all of them end within a second on an idle machine. */
+const longestMs = 60_000;
 
 beforeAll(async () => {
   [plane, helm] = await Promise.all([startControlPlane(), startHelm()]);
@@ -52,14 +54,18 @@ async function paste(command: string): Promise<string> {
 }
 
 async function kindsAreListed(): Promise<void> {
-  await eventually('kubectl knows our kinds', async () => {
-    const { stdout } = await clusterAt(plane).kubectl([
-      'api-resources',
-      '--api-group=modelgateway.dev',
-      '-o=name',
-    ]);
-    return stdout.trim().split('\n').length === 3;
-  });
+  await eventually(
+    'kubectl knows our kinds',
+    async () => {
+      const { stdout } = await clusterAt(plane).kubectl([
+        'api-resources',
+        '--api-group=modelgateway.dev',
+        '-o=name',
+      ]);
+      return stdout.trim().split('\n').length === 3;
+    },
+    longestMs,
+  );
 }
 
 /** Where a role of the README's cluster listens; it was started for the command before. */
@@ -98,14 +104,17 @@ const run: readonly Rule[] = [
   {
     fits: /^curl http:\/\/127\.0\.0\.1:8080\/v1\/models /,
     async holds(command) {
-      await eventually('the key of the example is issued', async () => {
-        const { code } = await clusterAt(plane).kubectl(['get', 'secret', 'first-key', '-n', 'default']);
-        return code === 0;
-      });
-      const here = command.replace('127.0.0.1:8080', address(1, 'Serving'));
-      await eventually('the models are listed', async () =>
-        (await paste(`${here} -s`)).startsWith('{"object":"list"'),
+      await eventually(
+        'the key of the example is issued',
+        async () => {
+          const { code } = await clusterAt(plane).kubectl(['get', 'secret', 'first-key', '-n', 'default']);
+          return code === 0;
+        },
+        longestMs,
       );
+      const here = command.replace('127.0.0.1:8080', address(1, 'Serving'));
+      const isList = async () => (await paste(`${here} -s`)).startsWith('{"object":"list"');
+      await eventually('the models are listed', isList, longestMs);
     },
   },
   {
