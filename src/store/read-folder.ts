@@ -17,6 +17,8 @@ const maxFiles = 200_000;
 const maxFolders = 20_000;
 const maxDepth = 16;
 const maxFileBytes = 256 * 1024 * 1024;
+/** Walks for one look at a folder whose files are being renamed all the time. */
+const maxWalks = 5;
 /** A file written less than this before it was looked at may change again without another time of change. */
 const unsettledMs = 50;
 
@@ -50,7 +52,7 @@ export class FolderReader {
    * @throws Error when the folder itself cannot be read: nothing is known then, least of all that files are gone
    */
   async *news(): AsyncGenerator<FileNews> {
-    const found = await this.#walk();
+    const found = await this.#look();
     for (const file of [...this.#marks.keys()].filter((known) => !found.has(known))) {
       this.#marks.delete(file);
       this.#problems.delete(file);
@@ -88,6 +90,23 @@ export class FolderReader {
       if (codeOf(error) === 'ENOENT') return undefined;
       return { file, problem: error instanceof Error ? error.message : String(error) };
     }
+  }
+
+  /** A file that is renamed while its folder is walked may be seen under neither name: what seems gone is looked for again. */
+  async #look(): Promise<Map<string, Stats | Error>> {
+    let found = await this.#walk();
+    let gone = this.#goneFrom(found);
+    for (let walks = 1; gone !== '' && walks < maxWalks; walks += 1) {
+      const before = gone;
+      found = await this.#walk();
+      gone = this.#goneFrom(found);
+      if (gone === before) break;
+    }
+    return found;
+  }
+
+  #goneFrom(found: ReadonlyMap<string, unknown>): string {
+    return [...this.#marks.keys()].filter((known) => !found.has(known)).join('\n');
   }
 
   async #walk(): Promise<Map<string, Stats | Error>> {
