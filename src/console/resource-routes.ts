@@ -16,6 +16,7 @@ const editBody = z.strictObject({
   wishes: wishesSchema,
   version: z.string().max(1_024).optional(),
   dryRun: z.boolean().default(false),
+  force: z.boolean().default(false),
 });
 const deleteBody = z.strictObject({ version: z.string().max(1_024).optional() });
 const path = '/api/resources/:kind/:namespace/:name';
@@ -39,10 +40,10 @@ export function addResourceRoutes(
   });
   app.post(path, async (request): Promise<Edited> => {
     const ref = refOf(request);
-    const { wishes, version, dryRun } = read(editBody, request.body);
+    const { wishes, version, dryRun, force } = read(editBody, request.body);
     const before = await declarations.get(ref, signal);
     const { edits } = await planWishes(wishes, ref, addressOf(wishes, before.resource.spec), options);
-    const asked = { dryRun, ...(version === undefined ? {} : { version }) };
+    const asked = { dryRun, force, ...(version === undefined ? {} : { version }) };
     const after = await declarations.edit(ref, edits, asked, signal);
     return { before: before.manifest, after: after.manifest, row: rowOf(after) };
   });

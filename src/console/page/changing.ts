@@ -1,4 +1,4 @@
-import type { Edited } from '../shapes.ts';
+import type { Detail, Edited } from '../shapes.ts';
 import { changedHere } from './detail.ts';
 import { Dialog } from './dialog.ts';
 import { DiffView } from './diff-view.ts';
@@ -52,16 +52,21 @@ export function setShowsYaml(shows: boolean): void {
 
 /**
  * Changes a resource, after the reader has seen it as YAML where that is wanted. Returns what was done, or undefined when
- * the reader thought better of it. Throws Refusal, but for a conflict: that is shown, with both states side by side, and
- * the reader decides whether the same fields are changed once more on top of the other's work.
+ * the reader thought better of it. Throws Refusal, but for conflicts: what another manager owns, and what somebody changed
+ * since `version`, is shown, and the reader decides.
  */
 export async function change(
   ref: Ref,
   wishes: Wishes,
-  options: { readonly version?: string; readonly seen?: string; readonly showYaml?: boolean } = {},
+  options: {
+    readonly version?: string;
+    readonly seen?: string;
+    readonly showYaml?: boolean;
+    readonly force?: boolean;
+  } = {},
 ): Promise<Edited | undefined> {
-  const { version, seen, showYaml = showsYaml() } = options;
-  const at: EditOptions = version === undefined ? {} : { version };
+  const { version, force = false, showYaml = showsYaml() } = options;
+  const at: EditOptions = { force, ...(version === undefined ? {} : { version }) };
   try {
     if (showYaml) {
       const { before, after } = await edit(ref, wishes, { ...at, dryRun: true });
@@ -78,19 +83,46 @@ export async function change(
     changedHere(ref);
     return edited;
   } catch (error) {
-    if (!(error instanceof Refusal) || error.reason !== 'Conflict' || version === undefined) throw error;
-    const now = await readDetail(ref);
-    const accepted = await propose({
-      title: 'Somebody else changed it meanwhile',
-      explanation: `${error.message} Below is what changed since you opened it. Your own changes are not stored yet.`,
-      before: seen ?? '',
-      after: now.manifest,
-      accept: 'Apply mine on top',
-    });
-    return accepted
-      ? change(ref, wishes, { ...options, version: now.version, seen: now.manifest })
-      : undefined;
+    if (!(error instanceof Refusal) || error.reason !== 'Conflict') throw error;
+    if (error.causes.length > 0 && !force) {
+      return (await takesOver(ref, wishes, at, error))
+        ? change(ref, wishes, { ...options, force: true, showYaml: false })
+        : undefined;
+    }
+    if (version === undefined) throw error;
+    const now = await mergesWith(ref, options.seen, error);
+    return now && change(ref, wishes, { ...options, version: now.version, seen: now.manifest });
   }
+}
+
+/** Shows whose fields the change would take over, and what it would do. */
+async function takesOver(ref: Ref, wishes: Wishes, at: EditOptions, { causes }: Refusal): Promise<boolean> {
+  const { before, after } = await edit(ref, wishes, { ...at, force: true, dryRun: true });
+  const owned = causes.map(({ field, message }) => `${field} ${message}`).join('; ');
+  return propose({
+    title: 'Somebody else owns what you change',
+    explanation: `${owned}. Nothing is stored yet. Change it there; or take it over, and the owner may put it back.`,
+    before,
+    after,
+    accept: 'Take over',
+  });
+}
+
+/** Shows what somebody else changed meanwhile; the state of now when the reader wants the same change on top of it. */
+async function mergesWith(
+  ref: Ref,
+  seen: string | undefined,
+  { message }: Refusal,
+): Promise<Detail | undefined> {
+  const now = await readDetail(ref);
+  const accepted = await propose({
+    title: 'Somebody else changed it meanwhile',
+    explanation: `${message} Below is what changed since you opened it. Your own changes are not stored yet.`,
+    before: seen ?? '',
+    after: now.manifest,
+    accept: 'Apply mine on top',
+  });
+  return accepted ? now : undefined;
 }
 
 /** Declares a resource, shown as YAML before where that is wanted. Undefined when the reader thought better of it. */

@@ -1,6 +1,8 @@
 import { html, type View } from './htm-preact.js';
 import { labelled } from './labelled.ts';
 
+type Input = { currentTarget: HTMLInputElement };
+
 /** The name of a resource that is being made. */
 export function nameField(props: {
   readonly value: string;
@@ -20,7 +22,20 @@ export function nameField(props: {
       maxlength="253"
       value=${value}
       disabled=${disabled}
-      onInput=${(event: { currentTarget: HTMLInputElement }) => onChange(event.currentTarget.value)}
+      onInput=${(event: Input) => onChange(event.currentTarget.value)}
     />`,
   );
+}
+
+/** The namespace that it is made in. */
+export function namespaceField(props: {
+  readonly value: string;
+  readonly disabled: boolean;
+  readonly onChange: (namespace: string) => void;
+}): View {
+  const { value, disabled, onChange } = props;
+  return html`<label>
+    <span>Namespace</span>
+    <input value=${value} disabled=${disabled} onInput=${(event: Input) => onChange(event.currentTarget.value)} />
+  </label>`;
 }

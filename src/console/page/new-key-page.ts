@@ -5,7 +5,7 @@ import { html, useState, type View } from './htm-preact.js';
 import { changeable } from './key-fields.ts';
 import { type KeyKind, keyPath } from './keys-page.ts';
 import { labelled } from './labelled.ts';
-import { nameField } from './name-field.ts';
+import { nameField, namespaceField } from './name-field.ts';
 import { NewKey } from './new-key.ts';
 import { done, failed } from './notices.ts';
 import { denial, useRights } from './rights.ts';
@@ -90,10 +90,7 @@ export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): Vi
       <details>
         <summary>More</summary>
         <div class="fields">
-          <label>
-            <span>Namespace</span>
-            <input value=${namespace} disabled=${disabled} onInput=${(event: Input) => setNamespace(event.currentTarget.value)} />
-          </label>
+          ${namespaceField({ value: namespace, disabled, onChange: setNamespace })}
           <${SpecFields} path="spec" schema=${schema} names=${changeable[kind].filter((field) => field !== 'expirationTime' && field !== 'models')}
             values=${values} disabled=${disabled} problems=${problems} onChange=${setValues} />
         </div>

@@ -3,7 +3,7 @@ import { change, declare } from './changing.ts';
 import type { Problems } from './field.ts';
 import { html, useEffect, useState, type View } from './htm-preact.js';
 import { type InputNames, labelled } from './labelled.ts';
-import { nameField } from './name-field.ts';
+import { nameField, namespaceField } from './name-field.ts';
 import { nodePath } from './nodes-page.ts';
 import { done, failed } from './notices.ts';
 import { go } from './router.ts';
@@ -126,10 +126,7 @@ export function NodeForm(props: {
         ? html`<details open=${wrongIn([...first, ...more].filter((field) => field !== 'baseURL'))}>
             <summary>More</summary>
             <div class="fields">
-              <label>
-                <span>Namespace</span>
-                <input value=${namespace} disabled=${disabled} onInput=${(event: Input) => setNamespace(event.currentTarget.value)} />
-              </label>
+              ${namespaceField({ value: namespace, disabled, onChange: setNamespace })}
               ${fields([...first.filter((field) => field !== 'baseURL'), ...more])}
             </div>
           </details>`

@@ -57,6 +57,8 @@ export type FieldEdit =
 export interface EditOptions {
   readonly version?: string;
   readonly dryRun?: boolean;
+  /** Takes over fields that another manager owns. */
+  readonly force?: boolean;
 }
 
 const pathOf = ({ kind, namespace, name }: Ref): string =>
