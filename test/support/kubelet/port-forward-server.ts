@@ -43,12 +43,13 @@ export async function startPortForwardServer(
       wire.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
       return;
     }
-    const to = (port: string, way: string): Promise<Socket> => {
-      forwarded.push(`${pod}:${port} by ${way}`);
+    const isSpdy = request.headers.upgrade?.toLowerCase() === 'spdy/3.1';
+    const to = (port: string): Promise<Socket> => {
+      forwarded.push(`${pod}:${port} by ${isSpdy ? 'SPDY' : 'WebSocket'}`);
       return connected(host, Number(port));
     };
-    const isSpdy = request.headers.upgrade?.toLowerCase() === 'spdy/3.1';
-    void (isSpdy ? bySpdy(request, wire, to) : byChannels(request, wire, searchParams, to)).catch(() =>
+    const port = searchParams.get('port') ?? '';
+    void (isSpdy ? bySpdy(request, wire, to) : forwardByChannels(request, wire, port, to)).catch(() =>
       wire.destroy(),
     );
   });
@@ -74,10 +75,12 @@ export async function startPortForwardServer(
   };
 }
 
-type Connect = (port: string, way: string) => Promise<Socket>;
-
 /** Each connection is a stream of data and one of errors, which name the same request. */
-async function bySpdy(request: IncomingMessage, wire: Duplex, to: Connect): Promise<void> {
+async function bySpdy(
+  request: IncomingMessage,
+  wire: Duplex,
+  to: (port: string) => Promise<Socket>,
+): Promise<void> {
   const [protocol = ''] = [request.headers['x-stream-protocol-version']].flat();
   wire.write(
     `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: SPDY/3.1\r\nx-stream-protocol-version: ${protocol}\r\n\r\n`,
@@ -90,7 +93,7 @@ async function bySpdy(request: IncomingMessage, wire: Duplex, to: Connect): Prom
     waiting.delete(id);
     const [data, errors] = stream.headers.get('streamtype') === 'data' ? [stream, other] : [other, stream];
     const port = data.headers.get('port') ?? '';
-    to(port, 'SPDY').then(
+    to(port).then(
       async (socket) => {
         await copy(data, socket);
         errors.end();
@@ -103,21 +106,20 @@ async function bySpdy(request: IncomingMessage, wire: Duplex, to: Connect): Prom
   });
 }
 
-/** A port has two channels, 0 for data and 1 for errors; each begins with the port itself. */
-async function byChannels(
+/** A port has two channels, 0 for data and 1 for errors; each begins with the port itself. Never throws. */
+export async function forwardByChannels(
   request: IncomingMessage,
   wire: Duplex,
-  asked: URLSearchParams,
-  to: Connect,
+  port: string,
+  to: (port: string) => Promise<Socket>,
 ): Promise<void> {
   const socket = acceptChannels(request, wire);
   if (socket === undefined) return;
-  const port = asked.get('port') ?? asked.get('ports') ?? '';
   const bytes = Buffer.alloc(2);
   bytes.writeUInt16LE(Number(port));
   for (const channel of [0, 1]) socket.say(channel, bytes);
   try {
-    await copy(socket.data, await to(port, 'WebSocket'));
+    await copy(socket.data, await to(port));
   } catch (error) {
     socket.say(1, Buffer.from(refusal(port, error)));
   }
@@ -128,7 +130,8 @@ async function byChannels(
 const refusal = (port: string, error: unknown): string =>
   `error forwarding port ${port} to pod, uid : ${String(error)}`;
 
-function connected(host: string, port: number): Promise<Socket> {
+/** A connection to a pod's port. */
+export function connected(host: string, port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, allowHalfOpen: true, timeout: connectMs });
     socket.once('connect', () => {
