@@ -13,6 +13,8 @@ export interface ScaleOptions {
     /** Requests for models meanwhile. */
     readonly requestsPerSecond: number;
   };
+  /** How long controllers run before that. */
+  readonly warmUpSeconds: number;
   /** How long controllers are watched with nothing to do but checks. */
   readonly steadySeconds: number;
   /** Seconds between two health checks of a node; undefined: as by default, a minute. */
@@ -44,7 +46,8 @@ const long: ScaleOptions = {
   ],
   settleSeconds: 5,
   changes: { perSecond: 1_000, seconds: 60, requestsPerSecond: 200 },
-  steadySeconds: 90,
+  warmUpSeconds: 330,
+  steadySeconds: 180,
   checkSeconds: undefined,
   modelCounts: [10, 100, 1_000, 5_000],
   watchers: [1, 10, 100, 300],
@@ -60,6 +63,7 @@ export const short: ScaleOptions = {
   sizes: [{ keys: 1_000, nodes: 10, modelsPerNode: 50 }],
   settleSeconds: 1,
   changes: { perSecond: 100, seconds: 3, requestsPerSecond: 50 },
+  warmUpSeconds: 10,
   steadySeconds: 11,
   checkSeconds: 10,
   modelCounts: [10, 1_000],

@@ -20,7 +20,7 @@ const lateSeconds = 2;
 export const controller: ScaleRow = {
   name: 'controller',
   run: async (lab) => {
-    for (const size of lab.options.sizes) await asLeftJustNow(lab, size);
+    for (const size of lab.options.sizes) await setCheckInterval(lab, size);
     const watched = await Promise.all(lab.options.sizes.map((size) => start(lab, size)));
     const gateway = await lab.start('gateway', lab.namespace(lab.options.sizes.at(-1) as SetSize));
     try {
@@ -36,20 +36,14 @@ export const controller: ScaleRow = {
   },
 };
 
-/** Statuses of a set that lay in the cache for a week would all be overdue at once. */
-async function asLeftJustNow(lab: Lab, size: SetSize): Promise<void> {
-  lab.progress(`refreshing the statuses of ${count(size.nodes, 'nodes')}`);
-  const namespace = lab.namespace(size);
-  const ago = (seconds: number) => `${new Date(Date.now() - seconds * 1000).toISOString().slice(0, 19)}Z`;
+/** Gives nodes the interval of the options, where these name one. */
+async function setCheckInterval(lab: Lab, size: SetSize): Promise<void> {
+  const { checkSeconds } = lab.options;
+  if (checkSeconds === undefined) return;
+  const body = { spec: { healthCheck: { intervalSeconds: checkSeconds } } };
   await eachOf(size.nodes, async (index) => {
-    const share = index / size.nodes;
-    const status = { lastHealthCheckTime: ago(share * 300), lastSyncTime: ago(share * 3_600) };
-    const path = resourcePathOf('UpstreamNode', namespace, nodeName(index));
-    await lab.cluster.client.ask('PATCH', `${path}/status`, { body: { status } });
-    const { checkSeconds } = lab.options;
-    if (checkSeconds === undefined) return;
-    const spec = { healthCheck: { intervalSeconds: checkSeconds } };
-    await lab.cluster.client.ask('PATCH', path, { body: { spec } });
+    const path = resourcePathOf('UpstreamNode', lab.namespace(size), nodeName(index));
+    await lab.cluster.client.ask('PATCH', path, { body });
   });
 }
 
@@ -68,9 +62,10 @@ async function start(lab: Lab, size: SetSize): Promise<Watched> {
 }
 
 async function atRest(lab: Lab, watched: readonly Watched[], gateway: RoleProcess): Promise<Result[]> {
-  const { steadySeconds, checkSeconds = 60 } = lab.options;
-  // The first checks of nodes that were overdue.
-  await delay(Math.min(15, checkSeconds) * 1000);
+  const { steadySeconds, warmUpSeconds, checkSeconds = 60 } = lab.options;
+  // Statuses that lay in the cache for a week are all overdue; their syncs are spread over five minutes.
+  lab.progress(`letting controllers come to rest for ${warmUpSeconds} s`);
+  await delay(warmUpSeconds * 1000);
   lab.progress(`watching controllers at rest for ${steadySeconds} s`);
   lab.upstreams.reset();
   const began = performance.now();
