@@ -81,7 +81,8 @@ function tooSmall(origin: string, minimum: number): Pick<Problem, 'reason' | 're
 }
 
 function notOneOf(values: readonly string[], found: unknown): Pick<Problem, 'reason' | 'remedy'> {
-  const meant = nearest(String(found), values);
+  // An object may have a toString of its own making, which is none.
+  const meant = typeof found === 'object' ? undefined : nearest(String(found), values);
   return {
     reason: values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(', ')}`,
     remedy: meant === undefined ? 'use one of them' : `did you mean ${meant}?`,

@@ -255,3 +255,11 @@ test('reasons are CamelCase words that Kubernetes takes, each with a sentence', 
     expect(meaning).toMatch(/^[A-Z].*\.$/);
   }
 });
+
+test('an object in the place of a name is refused, whatever its members are called', () => {
+  expect(lines(node({ ...good, nativeFormats: [{ toString: 1, valueOf: 2 }] }))).toEqual([
+    expect.stringMatching(
+      /^spec\.nativeFormats\[0\]: .*must be one of Responses, Messages, Completions; use one of them$/,
+    ),
+  ]);
+});
