@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { TokenUsage } from '../observe/request-record.ts';
+import { type BatchedWriter, writeTogether } from '../upstream/write-batch.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { GatewayError } from './errors.ts';
 import { type ErrorShape, wireError } from './wire-errors.ts';
@@ -37,7 +39,7 @@ export interface CallerRecord {
  * The caller of one request: what is written to it, and whether it is still there. `started` says what has been
  * written: nothing, the head of an event stream with keep-alives only, or the answer.
  */
-export class Caller {
+export class Caller implements BatchedWriter {
   readonly request: IncomingMessage;
   readonly requestId: string;
   readonly shape: ErrorShape;
@@ -62,6 +64,10 @@ export class Caller {
   #broken = false;
   /** Whether all of the answer is written, although it is not ended. */
   #answered = false;
+  /** Whether the answer is complete, and its last bytes, until they are written. */
+  #isEnding = false;
+  #lastBytes: Buffer | undefined;
+  #corked: Socket | undefined;
   #silence: NodeJS.Timeout | undefined;
 
   constructor(
@@ -127,7 +133,9 @@ export class Caller {
     this.#silence?.refresh();
     const bytes = bytesOf(text);
     this.bytesOut += bytes.length;
+    const isFirst = this.#cork();
     const taken = this.#response.write(bytes);
+    if (isFirst) writeTogether(this);
     if (!taken) this.#wait();
     return taken;
   }
@@ -136,12 +144,17 @@ export class Caller {
     if (this.gone || this.#broken) return;
     const bytes = text === undefined ? undefined : bytesOf(text);
     this.bytesOut += bytes?.length ?? 0;
-    if (!this.request.complete) this.#endAfterBody(bytes);
-    else {
-      if (bytes === undefined) this.#response.end();
-      else this.#response.end(bytes);
-      if (this.#response.writableLength > 0) this.#wait();
-    }
+    if (this.request.complete) {
+      this.#isEnding = true;
+      this.#lastBytes = bytes;
+      if (this.#corked === undefined) writeTogether(this);
+    } else this.#endAfterBody(bytes);
+  }
+
+  writeNow(): void {
+    if (this.#isEnding) this.#endNow();
+    this.#corked?.uncork();
+    this.#corked = undefined;
   }
 
   /** Breaks the connection: the only way to say that a plain answer, once begun, is not complete. */
@@ -163,6 +176,26 @@ export class Caller {
     const { status, body, retryAfterSeconds } = wireError(error, this.shape, this.requestId);
     if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));
     this.answerJson(status, body, headers);
+  }
+
+  /** Keeps what is written now until all writes of the moment go out together; true where nothing was kept before. */
+  #cork(): boolean {
+    const { socket } = this.#response;
+    if (this.#corked !== undefined || socket === null) return false;
+    this.#corked = socket;
+    socket.cork();
+    return true;
+  }
+
+  /** Ending is what lets node:http send the rest, corked or not, so it waits too. */
+  #endNow(): void {
+    const bytes = this.#lastBytes;
+    this.#lastBytes = undefined;
+    this.#isEnding = false;
+    if (this.gone || this.#broken) return;
+    if (bytes === undefined) this.#response.end();
+    else this.#response.end(bytes);
+    if (this.#response.writableLength > 0) this.#wait();
   }
 
   /**

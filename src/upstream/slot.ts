@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Connect } from './connect.ts';
 import { UpstreamError } from './error.ts';
 import { type ResponseListener, ResponseReader } from './response-reader.ts';
+import { type BatchedWriter, writeTogether } from './write-batch.ts';
 
 /** Bodies up to this are copied behind the head: one write of one buffer costs less than one of two. */
 const copiedBytes = 16 * 1024;
@@ -19,7 +20,7 @@ export interface SlotUser extends ResponseListener {
 }
 
 /** A place for one connection to a node, used by one request at a time. */
-export class Slot {
+export class Slot implements BatchedWriter {
   /** Requests that the socket has answered in full. */
   served = 0;
   /** Whose request is under way. */
@@ -32,6 +33,8 @@ export class Slot {
   readonly #reader = new ResponseReader();
   readonly #socket: Socket | undefined;
   #connected = false;
+  /** Whether the request under way waits to be written together with others. */
+  #batched = false;
   #waiting: { readonly head: string; readonly body: Uint8Array | undefined } | undefined;
 
   /** `onDisconnect` is called when a socket that stood has closed. */
@@ -129,6 +132,7 @@ export class Slot {
     const socket = this.#socket;
     if (socket === undefined) return;
     this.written = true;
+    socket.cork();
     if (body === undefined) socket.write(head, 'latin1');
     else if (body.length <= copiedBytes) {
       const bytes = Buffer.allocUnsafe(head.length + body.length);
@@ -136,16 +140,21 @@ export class Slot {
       bytes.set(body, head.length);
       socket.write(bytes);
     } else {
-      socket.cork();
       socket.write(head, 'latin1');
       socket.write(body);
-      socket.uncork();
     }
+    this.#batched = true;
+    writeTogether(this);
+  }
+
+  writeNow(): void {
+    this.#batched = false;
+    this.#socket?.uncork();
   }
 
   #take(piece: Buffer): void {
-    // Nobody asked: it would be taken for the answer of the next request.
-    if (this.user === undefined) {
+    // Nobody has asked yet: it would be taken for the answer of the next request.
+    if (this.user === undefined || this.#batched) {
       this.#socket?.destroy();
       return;
     }
