@@ -125,6 +125,36 @@ spec: { baseURL: 'http://127.0.0.1:1/v1', enabled: true }
   expect(await page.getByRole('button', { name: 'Disable' }).isDisabled()).toBe(true);
 });
 
+test('a single field that another manager owns is changed only by taking it over, after its owner was named', async () => {
+  await stage.resources.create('UpstreamNode', stage.home, 'tuned', { baseURL: 'http://127.0.0.1:1/v1' });
+  const tuned = `apiVersion: modelgateway.dev/v1alpha1
+kind: UpstreamNode
+metadata: { name: tuned }
+spec: { priority: 30 }
+`;
+  const flags = ['--server-side', '--force-conflicts', '--field-manager=tuner', '-n', stage.home, '-f', '-'];
+  expect((await stage.cluster.kubectl(['apply', ...flags], tuned)).code).toBe(0);
+  const kubeconfig = await addPerson(stage.cluster, 'tunes', [stage.home], all);
+  await using console = await startClusterConsole(kubeconfig);
+  await using person = await openConsole(browser, console.address);
+  const { page } = person;
+  const spec = async () => (await stage.resources.get('UpstreamNode', stage.home, 'tuned')).spec;
+  await person.visit(`/nodes/${stage.home}/tuned`);
+  const save = async (priority: string): Promise<void> => {
+    await page.getByRole('spinbutton', { name: 'Priority' }).fill(priority);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').getByText('spec.priority is owned by tuner').waitFor();
+    await page.locator('.diff .new').getByText(`priority: ${priority}`).waitFor();
+  };
+  await save('40');
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  expect(await spec()).toMatchObject({ priority: 30 });
+  await save('45');
+  await page.getByRole('button', { name: 'Take over' }).click();
+  await page.getByText('Saved tuned.').waitFor();
+  expect(await spec()).toMatchObject({ priority: 45 });
+});
+
 test('--read-only refuses every change, whatever the rights are', async () => {
   const kubeconfig = await addPerson(stage.cluster, 'careful', [stage.home], all);
   await using console = await startClusterConsole(kubeconfig, ['--read-only']);
