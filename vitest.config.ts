@@ -3,7 +3,7 @@ import { LongestFirst } from './scripts/longest-first.ts';
 
 // Most tests on an API server wait for something to happen, so more of them than there are cores. Projects that have the same
 // number run side by side.
-const apiServerWorkers = 6;
+const apiServerWorkers = 5;
 
 // unit: pure code, no sockets but loopback ones, seconds. wire: real sockets and SDKs. crds, cluster: a real API server.
 // chart: Helm onto a real API server. console: a real browser. delivery: the npm package and the image's files. telemetry: a real Prometheus.

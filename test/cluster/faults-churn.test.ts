@@ -11,7 +11,7 @@ import { steadyLoad } from '../support/steady-load.ts';
 let stage: Stage;
 afterEach(() => stage?.[Symbol.asyncDispose]());
 
-const churned = long ? 5_000 : 500;
+const churned = long ? 5_000 : 300;
 test(`${churned} keys made and deleted leave a gateway as quick and as small as before`, async () => {
   stage = await startStage({ namespaces: ['churn'], roles: [] });
   const probe = fileURLToPath(new URL('../support/heap-on-signal.ts', import.meta.url));
