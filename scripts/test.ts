@@ -36,7 +36,7 @@ if (named.length === 0) {
   const { passed, failed } = await runChecks();
   add({ passed, failed, skipped: 0 });
 }
-for (const stage of named.length > 0 ? [named] : stages) {
+for (const stage of stagesToRun()) {
   const runnable = stage.filter((project) => !(apiServerProjects.has(project) && apiServerTestsLeftOut()));
   leftOut.push(...stage.filter((project) => !runnable.includes(project)));
   if (runnable.length === 0) continue;
@@ -54,6 +54,13 @@ if (leftOut.length > 0) {
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = total.failed === 0 ? 0 : 1;
+
+/** Projects of one stage run side by side, for which vitest wants the same number of workers of each. */
+function stagesToRun(): string[][] {
+  if (named.length === 0) return stages;
+  const all = [...stages, ...onlyNamed.map((name) => [name])];
+  return all.map((stage) => stage.filter((name) => named.includes(name))).filter(({ length }) => length > 0);
+}
 
 function heading(text: string): void {
   console.log(`\n── ${text} ${'─'.repeat(Math.max(0, 70 - text.length))}`);
