@@ -82,6 +82,8 @@ async function patternsMade(): Promise<[string, RegExp][]> {
   vi.resetModules();
   for (const file of builders) await import(/* @vite-ignore */ resolve(file));
   vi.unstubAllGlobals();
+  // Files after this one must not get the modules of this.
+  vi.resetModules();
   return found;
 }
 
