@@ -3,12 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateKeyText, hashKeyText } from '../../src/resources/key-text.ts';
 import type { Caller } from '../support/caller.ts';
 import { eventually } from '../support/eventually.ts';
-import { measured, timeUntil } from '../support/measured.ts';
+import { aSecondMs, measured, timeUntil } from '../support/measured.ts';
 import { condition, resourcePathOf, type Stored } from '../support/resources.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
 const gatewayURL = 'https://models.example.com/v1';
-const revokeLimitMs = 1_000;
 let stage: Stage;
 beforeAll(async () => {
   stage = await startStage({ namespaces: ['keys'], flags: { controller: ['--gateway-url', gatewayURL] } });
@@ -43,17 +42,17 @@ describe.concurrent('a key is refused within a second, once', () => {
   test('it is disabled, and opens again when enabled', async () => {
     const caller = await openKey('disabled');
     const off = patch('disabled', { spec: { enabled: false } });
-    measured('enabled: false → 401', await timeUntil('401', off, refuses(caller)), revokeLimitMs);
+    measured('enabled: false → 401', await timeUntil('401', off, refuses(caller)), aSecondMs);
     expect((await caller.chat('m')).text).toContain('disabled');
     expect((await caller.send('GET', '/models')).status).toBe(401);
     const on = patch('disabled', { spec: { enabled: true } });
-    measured('enabled: true → 200', await timeUntil('200', on, opens(caller)), revokeLimitMs);
+    measured('enabled: true → 200', await timeUntil('200', on, opens(caller)), aSecondMs);
   });
 
   test('it is deleted', async () => {
     const caller = await openKey('deleted');
     const remove = () => stage.resources.remove('APIKey', stage.home, 'deleted');
-    measured('deleted → 401', await timeUntil('401', remove, refuses(caller)), revokeLimitMs);
+    measured('deleted → 401', await timeUntil('401', remove, refuses(caller)), aSecondMs);
   });
 
   test('it is being deleted although a finalizer holds it', async () => {
@@ -68,7 +67,7 @@ describe.concurrent('a key is refused within a second, once', () => {
     const caller = stage.caller(text);
     await eventually('the key opens', opens(caller));
     const remove = () => stage.resources.remove('APIKey', stage.home, 'held');
-    measured('deletionTimestamp → 401', await timeUntil('401', remove, refuses(caller)), revokeLimitMs);
+    measured('deletionTimestamp → 401', await timeUntil('401', remove, refuses(caller)), aSecondMs);
     const held = await stage.resources.get('APIKey', stage.home, 'held');
     expect(held.metadata).toHaveProperty('deletionTimestamp');
     await patch('held', { metadata: { finalizers: null } })();
@@ -83,7 +82,7 @@ describe.concurrent('a key is refused within a second, once', () => {
     await new Promise((resolve) => setTimeout(resolve, wait - 200));
     expect((await caller.chat('m')).status).toBe(200);
     await timeUntil('401', async () => {}, refuses(caller));
-    measured('expired → 401', Date.now() - expirationTime.getTime(), revokeLimitMs);
+    measured('expired → 401', Date.now() - expirationTime.getTime(), aSecondMs);
     expect((await caller.chat('m')).text).toContain('expired');
   });
 });

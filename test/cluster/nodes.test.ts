@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { measured, timeUntil } from '../support/measured.ts';
+import { aSecondMs, measured, timeUntil } from '../support/measured.ts';
 import { condition, type Stored } from '../support/resources.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
@@ -69,7 +69,7 @@ describe.concurrent('a node', () => {
     measured(
       'model disabled, gone from routing',
       await timeUntil('refused', disabled, answers('one', 'model_disabled')),
-      1_000,
+      aSecondMs,
     );
     expect(await caller.models()).not.toContain('one');
     expect((await caller.chat('two')).status).toBe(200);
@@ -84,12 +84,12 @@ describe.concurrent('a node', () => {
     measured(
       'model enabled, back in routing',
       await timeUntil('served', patch({ models: null }), answers('one', undefined)),
-      1_000,
+      aSecondMs,
     );
     measured(
       'node disabled, gone from routing',
       await timeUntil('refused', patch({ enabled: false }), answers('one', 'model_disabled')),
-      1_000,
+      aSecondMs,
     );
     const before = upstream.requestsTo('/chat/completions').length;
     expect((await caller.chat('two')).code).toBe('model_disabled');
@@ -103,7 +103,7 @@ describe.concurrent('a node', () => {
         () => stage.resources.remove('UpstreamNode', stage.home, 'served'),
         answers('one', 'model_not_found'),
       ),
-      1_000,
+      aSecondMs,
     );
   });
 

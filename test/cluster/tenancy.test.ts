@@ -219,9 +219,9 @@ test('a change of either side bites at once', async () => {
   expect((await caller.chat('a-All')).status).toBe(200);
   const path = (from: string) => ({ spec: { callerNamespaces: { from } } });
   await patch('UpstreamNode', real('a'), 'n-all', path('Same'));
-  await eventually('hidden', async () => (await caller.chat('a-All')).code === 'model_not_found', 1_000);
+  await eventually('hidden', async () => (await caller.chat('a-All')).code === 'model_not_found');
   await patch('UpstreamNode', real('a'), 'n-all', path('All'));
-  await eventually('seen', async () => (await caller.chat('a-All')).status === 200, 1_000);
+  await eventually('seen', async () => (await caller.chat('a-All')).status === 200);
   await patch('APIKey', real('b'), 'k-none-a', { spec: { nodeNamespaces: null } });
-  await eventually('hidden', async () => (await caller.chat('a-All')).code === 'model_not_found', 1_000);
+  await eventually('hidden', async () => (await caller.chat('a-All')).code === 'model_not_found');
 });

@@ -62,7 +62,7 @@ describe('traces', () => {
       { traceparent: `00-${traceId}-b7ad6b7169203331-01`, tracestate: 'vendor=x' },
     );
     await answer.text();
-    await eventually('the spans are here', () => receiver.spans.length === 3, 5000, 20);
+    await eventually('the spans are here', () => receiver.spans.length === 3, 20_000, 20);
     const [bad, good, server] = ['bad', 'good', 'server'].map((name) =>
       receiver.spans.find(({ kind, attributes }) =>
         name === 'server'
@@ -140,7 +140,7 @@ describe('traces', () => {
       sampled,
     ])
       await (await ask(program, '/chat/completions', { messages }, headers)).text();
-    await eventually('the sampled one is here', () => receiver.spans.length === 2, 5000, 20);
+    await eventually('the sampled one is here', () => receiver.spans.length === 2, 20_000, 20);
     expect(new Set(receiver.spans.map((span) => span.traceId))).toEqual(new Set([traceId]));
     const sent = broken.requests.filter(({ path }) => path.endsWith('/chat/completions'));
     expect(sent.map(({ headers }) => headers['traceparent'])).toEqual([
@@ -199,18 +199,18 @@ test('a collector that fails is told of once and counted; requests and the end o
     await new Promise((resolve) => setTimeout(resolve, 150));
   }
   const warnings = () => program.log().filter(({ msg }) => msg.startsWith('Telemetry could not be exported'));
-  await eventually('both signals failed', () => warnings().length === 2, 5000, 20);
+  await eventually('both signals failed', () => warnings().length === 2, 20_000, 20);
   const text = await (await fetch(`${program.admin}/metrics`)).text();
   expect(text).toMatch(/modelgateway_otlp_exports_total\{signal="traces",result="error"\} [1-9]/);
   receiver.answer = 200;
   const back = () => program.log().filter(({ msg }) => msg === 'The collector takes telemetry again');
   await (await ask(program, '/chat/completions', { messages })).text();
-  await eventually('it is told of its recovery', () => back().length === 2, 5000, 20);
+  await eventually('it is told of its recovery', () => back().length === 2, 20_000, 20);
   expect(warnings()).toHaveLength(2);
   receiver.answer = 'nothing';
   const before = performance.now();
   expect((await ask(program, '/chat/completions', { messages })).status).toBe(200);
-  expect(performance.now() - before).toBeLessThan(1000);
+  expect(performance.now() - before).toBeLessThan(5_000);
   const stopping = performance.now();
   expect(await program.stop()).toBe(0);
   expect(performance.now() - stopping).toBeLessThan(12_000);

@@ -229,7 +229,7 @@ describe.concurrent('an upstream that fails', () => {
     const heard = exchange(silent.pool('n', connection), connection);
     await heard.finished;
     expect(heard.errors).toMatchObject([{ code: 'connect_timeout', answered: false }]);
-    expect(performance.now() - began).toBeLessThan(500);
+    expect(performance.now() - began).toBeLessThan(5_000);
     await silent.destroy();
   });
 

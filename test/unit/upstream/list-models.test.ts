@@ -9,7 +9,7 @@ import { connectionTo, until } from './exchanges.ts';
 const pools = new Pools({ rules: { allowLoopback: true } });
 afterAll(() => pools.destroy());
 
-const limits = { maxBytes: 1024 * 1024, maxModels: 1000, timeoutMs: 2000 };
+const limits = { maxBytes: 1024 * 1024, maxModels: 1000, timeoutMs: 20_000 };
 const ok = 'HTTP/1.1 200 OK';
 const signal = (): AbortSignal => new AbortController().signal;
 
@@ -158,14 +158,14 @@ describe.concurrent('listModels', () => {
     const cut = (socket: Socket): void => void socket.end('HTTP/1.1 503 No\r\ncontent-length: 9\r\n\r\na');
     expect(await list(cut)).toEqual({ kind: 'status', status: 503 });
     const open = (socket: Socket): void => void socket.write('HTTP/1.1 500 No\r\ncontent-length: 9\r\n\r\na');
-    expect(await list(open, { timeoutMs: 100 })).toEqual({ kind: 'status', status: 500 });
+    expect(await list(open, { timeoutMs: 1_000 })).toEqual({ kind: 'status', status: 500 });
   });
 
   test('a list that breaks off, or is too slow, has failed', async () => {
     const cut = await list((socket) => void socket.end(`${ok}\r\ncontent-length: 9\r\n\r\n[`));
     expect(cut).toMatchObject({ kind: 'failed', error: { code: 'reset', answered: true } });
     const slow = await list((socket) => void socket.write(`${ok}\r\ncontent-length: 9\r\n\r\n[`), {
-      timeoutMs: 100,
+      timeoutMs: 1_000,
     });
     expect(slow).toMatchObject({ kind: 'failed', error: { code: 'total_timeout', answered: true } });
     const silent = await list(() => undefined, { timeoutMs: 100 });
@@ -213,7 +213,7 @@ describe.concurrent('listModels', () => {
 });
 
 describe.concurrent('checkHealth', () => {
-  async function check(script: (socket: Socket) => void, timeoutMs = 1000): Promise<unknown> {
+  async function check(script: (socket: Socket) => void, timeoutMs = 20_000): Promise<unknown> {
     await using server = await scriptedUpstream(script);
     const connection = connectionTo(server.port);
     return await checkHealth(
@@ -234,7 +234,7 @@ describe.concurrent('checkHealth', () => {
 
   test('the body is not waited for beyond the time, nor read beyond a mebibyte', async () => {
     const open = (socket: Socket): void => void socket.write(`${ok}\r\ncontent-length: 9\r\n\r\na`);
-    expect(await check(open, 100)).toEqual({ kind: 'status', status: 200 });
+    expect(await check(open, 1_000)).toEqual({ kind: 'status', status: 200 });
     let socket: Socket | undefined;
     const long = (opened: Socket): void => {
       socket = opened;
