@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import type { ScriptedUpstream } from '../support/upstream.ts';
@@ -39,7 +40,7 @@ test('200 open streams end in full, and then the server is gone', async () => {
 test('during the grace new requests are answered, each as its connection’s last', async () => {
   const dispatcher = new Agent({ connections: 1 });
   await (await ask(false, dispatcher)).body.text();
-  const drained = gateway.gateway.drain(5000, 300);
+  const drained = gateway.gateway.drain(10_000, 1_500);
   const during = await ask(false, dispatcher);
   expect(during.statusCode).toBe(200);
   expect(during.headers['connection']).toBe('close');
@@ -67,13 +68,14 @@ test('no request is lost while requests keep coming during the grace', async () 
       );
     }
   });
-  await delay(100);
-  const drained = gateway.gateway.drain(5000, 400);
-  await delay(300);
+  await eventually('requests flow', () => results.length > 20, 20_000, 5);
+  // A grace far longer than the requests come: none may meet a closed listener because the machine is slow.
+  const drained = gateway.gateway.drain(20_000, 2_000);
+  const before = results.length;
+  await eventually('some came during the grace', () => results.length > before + 8, 20_000, 5);
   stop = true;
   await Promise.all(callers);
   await drained;
-  expect(results.length).toBeGreaterThan(50);
   expect(results.filter((result) => result !== 200)).toEqual([]);
   await dispatcher.close();
 });
@@ -103,7 +105,7 @@ test('what outlives the limit is cut off', async () => {
   text.catch(() => {});
   const started = performance.now();
   await gateway.gateway.drain(200);
-  expect(performance.now() - started).toBeLessThan(1000);
+  expect(performance.now() - started).toBeLessThan(5_000);
   await expect(text).rejects.toThrow();
   await upstream.waitFor(([first]) => first?.clientGoneTime !== undefined);
 });
@@ -114,6 +116,6 @@ test('an idle kept-alive connection does not hold the drain up', async () => {
   await (await ask(false, dispatcher)).body.text();
   const started = performance.now();
   await gateway.gateway.drain(10_000);
-  expect(performance.now() - started).toBeLessThan(1000);
+  expect(performance.now() - started).toBeLessThan(5_000);
   await dispatcher.close();
 });

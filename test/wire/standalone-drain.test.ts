@@ -49,9 +49,9 @@ const canConnect = (port: number) =>
   });
 
 test('SIGTERM with 200 open streams and 20 plain requests breaks none, and then nobody listens', async () => {
-  const { upstream, standalone, agent } = await start({ chunks: 15, chunkDelayMilliseconds: 100 });
+  const { upstream, standalone, agent } = await start({ chunks: 40, chunkDelayMilliseconds: 100 });
   upstream.respondWith('/chat/completions', ({ body }) =>
-    body.toString().includes('"stream":false') ? { kind: 'slowFirstByte', milliseconds: 1500 } : undefined,
+    body.toString().includes('"stream":false') ? { kind: 'slowFirstByte', milliseconds: 4_000 } : undefined,
   );
   const plain = Array.from({ length: 20 }, async () => {
     const { statusCode, body } = await ask(standalone, false, agent);
@@ -65,16 +65,16 @@ test('SIGTERM with 200 open streams and 20 plain requests breaks none, and then 
   await eventually(
     'unready',
     async () => (await fetch(`${standalone.admin}/readyz`)).status === 503,
-    2000,
+    3_000,
     5,
   );
   expect(await (await fetch(`${standalone.admin}/readyz`)).text()).toBe('stopping\n');
   expect((await fetch(`${standalone.admin}/livez`)).status).toBe(200);
-  await eventually('new connections are refused', async () => !(await canConnect(standalone.port)), 2000, 5);
+  await eventually('new connections are refused', async () => !(await canConnect(standalone.port)), 3_000, 5);
   standalone.alive();
 
   const texts = await Promise.all(streams.map(({ body }) => body.text()));
-  expect(texts.filter((text) => text.includes('w14 ') && text.endsWith('data: [DONE]\n\n'))).toHaveLength(
+  expect(texts.filter((text) => text.includes('w39 ') && text.endsWith('data: [DONE]\n\n'))).toHaveLength(
     200,
   );
   expect(await Promise.all(plain)).toEqual(Array(20).fill([200, 'chat.completion']));
@@ -96,7 +96,7 @@ test.each([
   else idle.write(bytes);
   const began = performance.now();
   expect(await standalone.stop()).toBe(0);
-  expect(performance.now() - began).toBeLessThan(5000);
+  expect(performance.now() - began).toBeLessThan(10_000);
   await closed;
 });
 
@@ -109,7 +109,7 @@ test('what outlives --drain-seconds is cut off, and the end is still in order', 
   const began = performance.now();
   expect(await standalone.stop()).toBe(0);
   expect(performance.now() - began).toBeGreaterThan(900);
-  expect(performance.now() - began).toBeLessThan(5000);
+  expect(performance.now() - began).toBeLessThan(10_000);
   await expect(text).rejects.toThrow();
 });
 
@@ -122,10 +122,15 @@ test.each([
   const { body } = await ask(standalone, true, agent);
   body.text().catch(() => {});
   standalone.signal(signal);
-  await eventually('stopping', () => standalone.log().some(({ msg }) => msg.startsWith('Stopping')), 5000, 5);
+  await eventually(
+    'stopping',
+    () => standalone.log().some(({ msg }) => msg.startsWith('Stopping')),
+    10_000,
+    5,
+  );
   await delay(100);
   standalone.alive();
   const began = performance.now();
   expect(await standalone.stop(signal)).toBe(code);
-  expect(performance.now() - began).toBeLessThan(1000);
+  expect(performance.now() - began).toBeLessThan(5_000);
 });
