@@ -94,6 +94,22 @@ test('limits, disables and rotates a key from a Secret', async () => {
   expect(person.complaints).toEqual([]);
 });
 
+test('makes a key into a Secret, which the page never sees', async () => {
+  await using person = await openConsole(browser, await standalone.newAddress());
+  const { page } = person;
+  await person.visit('/keys/new');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('batch');
+  await page.getByRole('radio', { name: /Into a Secret/ }).check();
+  await page.getByRole('textbox', { name: 'Name of the Secret' }).fill('batch-key');
+  await page.getByRole('button', { name: 'Create' }).click();
+  await page.waitForURL('**/keys/default/batch');
+  await page.getByText('KeyIssued').waitFor();
+  await page.getByText('the Secret batch-key', { exact: true }).waitFor();
+  expect(await standalone.manifest('apikey-batch.yaml')).toContain('secretName: batch-key');
+  expect(await page.content()).not.toMatch(/mgk_[0-9A-Za-z]{49}/);
+  expect(person.complaints).toEqual([]);
+});
+
 test('a name that the server refuses is said beside the field, in its words', async () => {
   await using person = await openConsole(browser, await standalone.newAddress());
   const { page } = person;
