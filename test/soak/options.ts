@@ -63,7 +63,7 @@ export function soakOptions(argv: readonly string[]): SoakOptions {
 }
 
 // A leak of 100 bytes for each scenario would be 43 MiB in an hour.
-export const soakLimits: SoakLimits = {
+const soakLimits: SoakLimits = {
   heapPerHour: 16 * mib,
   residentPerHour: 64 * mib,
   descriptorsPerHour: 30,

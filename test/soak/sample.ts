@@ -65,11 +65,17 @@ export interface Idle {
 }
 
 export async function takeIdle(ground: Ground): Promise<Idle> {
-  const { probe, pid } = ground;
-  const { resources, listeners } = await probe.ask('active');
+  const { resources, listeners } = await ground.probe.ask('active');
+  const descriptors = descriptorsOf(ground.pid).length;
   const series = await seriesOf(ground);
-  const objects = await probe.ask('objects');
-  return { objects, resources, listeners, series, descriptors: descriptorsOf(pid).length };
+  const objects = await ground.probe.ask('objects');
+  return { objects, resources, listeners, series, descriptors };
+}
+
+/** Whether no more is open than at another time when nothing was asked. */
+export async function isAsIdleAs({ pid, probe }: Ground, before: Idle): Promise<boolean> {
+  const active = activeOf(await probe.ask('active'));
+  return active <= activeOf(before) && descriptorsOf(pid).length <= before.descriptors;
 }
 
 /** Handles, requests and timers that keep the event loop alive. */

@@ -6,7 +6,7 @@ import { type Load, startLoad } from './load.ts';
 import { type ModelServers, startModelServers } from './model-servers.ts';
 import type { SoakOptions } from './options.ts';
 import { type Reloads, startReloads } from './reloads.ts';
-import { activeOf, type Idle, type Sample, takeIdle, takeSample } from './sample.ts';
+import { type Idle, isAsIdleAs, type Sample, takeIdle, takeSample } from './sample.ts';
 
 /** Everything that was seen. */
 export interface SoakRecord {
@@ -67,13 +67,8 @@ export async function soak(
     asking.close();
     const all = [...servers.steady, ...servers.faulty];
     await settled(() => servers.seen.open === 0 && all.every((server) => server.connectionCount() === 0));
-    let idle = await takeIdle(ground);
-    await settled(async () => {
-      if (idle.descriptors <= start.descriptors && activeOf(idle) <= activeOf(start)) return true;
-      idle = await takeIdle(ground);
-      return false;
-    });
-    return idle;
+    await settled(() => isAsIdleAs(ground, start));
+    return takeIdle(ground);
   };
 
   await sampleUntil(options.warmUpSeconds);

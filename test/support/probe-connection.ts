@@ -22,11 +22,11 @@ type Answers = { readonly [Question in keyof typeof answers]: z.infer<(typeof an
 export interface Probe extends AsyncDisposable {
   /** To be given to the process. */
   readonly env: Readonly<Record<string, string>>;
-  /** @throws when the process does not answer within 30 s */
+  /** @throws when the process does not answer within 2 minutes, which counting objects takes on a busy machine */
   ask<Question extends keyof Answers>(question: Question): Promise<Answers[Question]>;
 }
 
-const answerMs = 30_000;
+const answerMs = 120_000;
 
 /** Waits on loopback for a process that is started with `env`. */
 export async function startProbe(): Promise<Probe> {
