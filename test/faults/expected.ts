@@ -34,17 +34,20 @@ export async function failsOver(
   return { served, declared };
 }
 
-/** A stream whose only node breaks it after two pieces: told in the stream, and asked nowhere else. */
-export async function toldInStream(scene: Scene, behaviour: Behaviour): Promise<void> {
+/**
+ * A stream whose only node breaks it after two pieces: told in the stream, and asked nowhere else. What had come of a third
+ * event stands before the error.
+ */
+export async function toldInStream(scene: Scene, behaviour: Behaviour, events: 2 | 3 = 2): Promise<void> {
   const served = await scene.shared();
   const wish = { behaviour, spec: { timeouts: shortTimeouts } };
   const { chat, upstreams } = await served.declare([wish, {}]);
   const { status, text, whole } = await chat(true);
   scene.same('status', status, 200);
   scene.must('the answer ends in an orderly way', whole);
-  const events = text.trim().split('\n\n');
-  scene.same('events before the error', events.length - 1, 2);
-  scene.must(`the last event is an error: ${events.at(-1)}`, /"error":/.test(events.at(-1) ?? ''));
+  const got = text.trim().split('\n\n');
+  scene.same('events before the error', got.length - 1, events);
+  scene.must(`the last event is an error: ${got.at(-1)}`, /"error":/.test(got.at(-1) ?? ''));
   scene.must('no [DONE] pretends that it is complete', !text.includes('[DONE]'));
   scene.same('requests at the other node', upstreams[1]?.requests.length, 0);
   scene.saw('two pieces, then an error event; nobody else was asked');
