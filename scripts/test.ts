@@ -15,8 +15,8 @@ interface Counts {
 
 /** Run only when named: they take packages from registries. */
 const onlyNamed = ['delivery', 'telemetry'];
-const stages = [['unit'], ['wire'], ['crds', 'cluster'], ['chart'], ['console']];
-const apiServerProjects = new Set(['crds', 'cluster', 'chart', 'console', 'telemetry']);
+const stages = [['unit'], ['wire'], ['crds', 'cluster'], ['proof'], ['chart'], ['console']];
+const apiServerProjects = new Set(['crds', 'cluster', 'proof', 'chart', 'console', 'telemetry']);
 const scratch = mkdtempSync(join(tmpdir(), 'model-gateway-test-'));
 const total: Counts = { passed: 0, failed: 0, skipped: 0 };
 const leftOut: string[] = [];

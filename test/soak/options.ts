@@ -13,7 +13,6 @@ export interface SoakOptions {
   readonly reloadMs: number;
   readonly seed: number;
   /** What gateway is soaked. */
-  readonly ground: 'standalone' | 'cluster';
   /** Most that may grow in an hour by the upper bound of the slope; bytes and counts. */
   readonly limits: SoakLimits;
 }
@@ -29,11 +28,10 @@ export interface SoakLimits {
   readonly moreSeries: number;
 }
 
-export const usage = `npm run soak -- [--minutes N] [--per-second N] [--seed N] [--cluster]
+export const usage = `npm run soak -- [--minutes N] [--per-second N] [--seed N]
   --minutes N     length of the load (default 20), of which a fifth is warm-up
   --per-second N  scenarios begun in a second (default 120)
-  --seed N        of the choice of scenarios and faults
-  --cluster       a controller and a gateway on an API server instead of standalone mode`;
+  --seed N        of the choice of scenarios and faults`;
 
 const mib = 1024 * 1024;
 
@@ -45,7 +43,6 @@ export function soakOptions(argv: readonly string[]): SoakOptions {
       minutes: { type: 'string', default: '20' },
       'per-second': { type: 'string', default: '120' },
       seed: { type: 'string', default: '1' },
-      cluster: { type: 'boolean', default: false },
     },
   });
   const seconds = 60 * positive('--minutes', values.minutes);
@@ -57,7 +54,6 @@ export function soakOptions(argv: readonly string[]): SoakOptions {
     perSecond: positive('--per-second', values['per-second']),
     reloadMs: 1_500,
     seed: positive('--seed', values.seed),
-    ground: values.cluster ? 'cluster' : 'standalone',
     limits: soakLimits,
   };
 }

@@ -41,7 +41,7 @@ export function contestant(target: ProcessUnderTest): Contestant {
 }
 
 /** A peer, started when first asked for; throws with what is missing. */
-export async function peerContestant(lab: Lab, name: PeerName): Promise<Contestant> {
+async function peerContestant(lab: Lab, name: PeerName): Promise<Contestant> {
   const found = foundPeer(name);
   if ('missing' in found) throw new Error(`not measured: ${found.missing}`);
   const started = running.get(name) ?? starts[name](lab, found.folder);

@@ -8,8 +8,8 @@ import { judge } from '../soak/verdict.ts';
 // when nothing is asked any more does.
 const gib = 1024 * 1024 * 1024;
 const options: SoakOptions = {
-  ...{ seconds: 14, warmUpSeconds: 5, sampleSeconds: 1, thoroughEvery: 2, perSecond: 40, reloadMs: 300 },
-  ...{ seed: 1, ground: 'standalone' },
+  ...{ seconds: 9, warmUpSeconds: 3, sampleSeconds: 1, thoroughEvery: 2, perSecond: 40, reloadMs: 300 },
+  seed: 1,
   limits: {
     heapPerHour: 100 * gib,
     residentPerHour: 500 * gib,
