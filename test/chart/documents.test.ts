@@ -68,9 +68,11 @@ async function kindsAreListed(): Promise<void> {
   );
 }
 
-/** Where a role of the README's cluster listens; it was started for the command before. */
-function address(role: number, message: string): string {
-  const found = programs[role]?.listens(message);
+/** Where a role of the README's cluster listens; it was started for the command before, and may take its time. */
+async function address(role: number, message: string): Promise<string> {
+  const program = programs[role];
+  await program?.until(message, () => program.listens(message) !== undefined);
+  const found = program?.listens(message);
   if (found === undefined) throw new Error(`no role listens: ${message}`);
   return found;
 }
@@ -112,14 +114,16 @@ const run: readonly Rule[] = [
         },
         longestMs,
       );
-      const here = command.replace('127.0.0.1:8080', address(1, 'Serving'));
+      const here = command.replace('127.0.0.1:8080', await address(1, 'Serving'));
       const isList = async () => (await paste(`${here} -s`)).startsWith('{"object":"list"');
       await eventually('the models are listed', isList, longestMs);
     },
   },
   {
     fits: /^curl :9090\/readyz$/,
-    holds: (command) => paste(command.replace(':9090', `-fsS ${address(0, 'Serving probes and metrics')}`)),
+    async holds(command) {
+      await paste(command.replace(':9090', `-fsS ${await address(0, 'Serving probes and metrics')}`));
+    },
   },
   {
     // Needs pods' logs, which a kubelet has: there are none, so nothing is left for grep.

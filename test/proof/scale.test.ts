@@ -17,6 +17,7 @@ test.runIf(process.platform === 'linux')('what npm run scale measures, in its sh
   const [size] = short.sizes;
   if (size === undefined) throw new Error('no size');
   const cluster = sharedCluster();
+  await cluster.applyCrds();
   const upstreams = await startUpstreams(0, size.modelsPerNode);
   try {
     const namespaceSuffix = `-${randomBytes(4).toString('hex')}`;

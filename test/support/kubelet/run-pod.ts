@@ -85,14 +85,16 @@ export function runPod(run: RunPod): RunningPod {
       const deadline = Date.now() + graceSeconds * 1_000;
       const preStop = container.lifecycle?.preStop?.sleep?.seconds ?? 0;
       stopping.abort();
-      if (current !== undefined) {
+      // `current` is gone once it has ended.
+      const running = current;
+      if (running !== undefined) {
         await Promise.race([
           sleep(Math.min(preStop, graceSeconds) * 1_000, undefined, { ref: false }),
-          current.exited,
+          running.exited,
         ]);
-        current.signal('SIGTERM');
-        const killer = setTimeout(() => current?.signal('SIGKILL'), Math.max(0, deadline - Date.now()));
-        await current.exited;
+        running.signal('SIGTERM');
+        const killer = setTimeout(() => running.signal('SIGKILL'), Math.max(0, deadline - Date.now()));
+        await running.exited;
         clearTimeout(killer);
       }
       await done;
