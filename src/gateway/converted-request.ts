@@ -44,7 +44,7 @@ const passed = ['traceparent', 'tracestate'] as const;
 export function sendNextChat(
   { pool, connection, caller, conversion, converted, span }: ConvertedOptions,
   handler: UpstreamHandler,
-): { abort(): void } {
+): { abort(): void; freeBody(): void } {
   const chat = converted.chats.shift();
   if (chat === undefined) throw new Error('every chat request was sent already');
   const callers = chatHeaders(caller.request.headers, converted.choices === 1);

@@ -1,5 +1,6 @@
 import type { UpstreamConnection } from './connection.ts';
 import { UpstreamError, type UpstreamErrorCode } from './error.ts';
+import { freeBuffer } from './free-buffer.ts';
 import type { UpstreamHandler } from './handler.ts';
 import type { UpstreamHeaders } from './headers.ts';
 import type { Pool } from './pool.ts';
@@ -52,6 +53,11 @@ export class Exchange implements SlotUser {
     if (!this.#done && this.#answered) this.#sent = this.#slot.flushed;
     // The socket that a first try left behind may not be closed yet.
     return this.#sent && !this.#retried;
+  }
+
+  /** Gives the memory of the request's body back where nobody can still read it: for whoever made the body, after the answer. */
+  freeBody(): void {
+    if (this.#body !== undefined && this.sent) freeBuffer(this.#body);
   }
 
   /** Ends the exchange and its connection; the handler hears no more. */
