@@ -6,7 +6,7 @@ import { LongestFirst } from './scripts/longest-first.ts';
 const apiServerWorkers = 5;
 
 // unit: pure code, no sockets but loopback ones, seconds. wire: real sockets and SDKs. crds, cluster: a real API server.
-// proof: the short forms of `npm run bench -- --peers`, `faults`, `scale`, `soak` and `fuzz`. chart: Helm onto a real API server. console: a real browser. delivery: the npm package and the image's files. telemetry: a real Prometheus.
+// proof: many nodes at once, and the short forms of `npm run bench -- --peers`, `faults`, `scale`, `soak` and `fuzz`. chart: Helm onto a real API server. console: a real browser. delivery: the npm package and the image's files. telemetry: a real Prometheus.
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
