@@ -1,5 +1,5 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collector } from '../upstream/collector.ts';
 
 const largeBytes = 100e6;
 const percent = 40;
@@ -24,8 +24,5 @@ export function fitHeapGrowth(isLoading: boolean): void {
  */
 export function trimHeap(): void {
   if (getHeapStatistics().total_heap_size < largeBytes) return;
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as (options: object) => void;
-  setFlagsFromString('--no-expose-gc');
-  collect({ execution: 'sync', type: 'major', flavor: 'last-resort' });
+  collector()({ execution: 'sync', type: 'major', flavor: 'last-resort' });
 }
