@@ -11,6 +11,7 @@ import { measured } from '../support/measured.ts';
 import { type Relay, startRelay } from '../support/relay.ts';
 import { resourcePathOf } from '../support/resources.ts';
 import { addServiceAccount, bindRole } from '../support/roles.ts';
+import { rolesFollow } from '../support/roles-follow.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 import { type SteadyLoad, steadyLoad } from '../support/steady-load.ts';
 
@@ -121,26 +122,13 @@ async function replace(path: string, text: string): Promise<void> {
 
 let restarted = 0;
 let probes = 0;
-/** Whether both roles see what changes: the controller counts the models of a new node, the gateway serves it. */
+/** Whether both roles see what changes. */
 async function works(why: string): Promise<void> {
   probes += 1;
   const name = `probe-${why}-${probes}`;
   const began = performance.now();
-  await stage.resources.create('UpstreamNode', stage.home, name, {
-    baseURL: 'http://127.0.0.1:9/v1',
-    manualModels: [name],
-    sync: { discovery: 'Never' },
-    healthCheck: { mode: 'None' },
-  });
-  await stage.until(name, 'UpstreamNode', name, ({ status }) => status?.['modelCount'] === 1, {
-    timeoutMs: convergenceLimitMs,
-  });
-  await eventually(
-    `the gateway knows ${name}`,
-    async () => (await stage.caller(key).models()).includes(name),
-    convergenceLimitMs,
-  );
-  await stage.resources.remove('UpstreamNode', stage.home, name);
+  const serving = async () => (await stage.caller(key).models()).includes(name);
+  await rolesFollow(stage, name, serving, convergenceLimitMs);
   if (why !== 'before')
     measured(`${why}: mended → both roles follow again`, performance.now() - began, convergenceLimitMs);
 }

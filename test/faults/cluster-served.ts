@@ -1,6 +1,7 @@
 import { clusterAt } from '../support/cluster.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
+import { rolesFollow } from '../support/roles-follow.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 import type { ScriptedUpstream } from '../support/upstream.ts';
 import { type ApiProxy, startApiProxy } from './api-proxy.ts';
@@ -74,21 +75,8 @@ export async function startClusterServed(): Promise<ClusterServed> {
     async follows(limitMs = 90_000) {
       probes += 1;
       const name = `probe-${probes}`;
-      await resources.create('UpstreamNode', home, name, {
-        baseURL: 'http://127.0.0.1:9/v1',
-        manualModels: [name],
-        sync: { discovery: 'Never' },
-        healthCheck: { mode: 'None' },
-      });
-      await stage.until(name, 'UpstreamNode', name, ({ status }) => status?.['modelCount'] === 1, {
-        timeoutMs: limitMs,
-      });
-      await eventually(
-        name,
-        async () => (await served.ask({ path: `/models/${name}` })).status === 200,
-        limitMs,
-      );
-      await resources.remove('UpstreamNode', home, name);
+      const serving = async () => (await served.ask({ path: `/models/${name}` })).status === 200;
+      await rolesFollow(stage, name, serving, limitMs);
       return true;
     },
     async [Symbol.asyncDispose]() {
