@@ -20,7 +20,7 @@ export const systemClock: Clock = {
 /** Waits `ms` milliseconds or until `signal` aborts, whichever is first; never rejects. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
+    if (signal.aborted || ms <= 0) return resolve();
     const done = () => {
       cancel();
       signal.removeEventListener('abort', done);

@@ -37,6 +37,8 @@ export interface ReflectOptions {
   onRestart?: ((reason: RestartReason, error: unknown, waitMs: number) => void) | undefined;
   /** A complete list begins although there was one before. */
   onRelist?: (() => void) | undefined;
+  /** The server's versions are older than what was seen: an older state of its data is in place (a restored backup). */
+  onTurnedBack?: (() => void) | undefined;
   /** The server serves no such resource any more (its definition was deleted): the sink has been emptied. */
   onGone?: (() => void) | undefined;
   /** A sign of life: an event, a bookmark or a complete list. */
@@ -59,8 +61,9 @@ const METADATA_ONLY = {
  * rejects: every fault is waited out, with the content as it was.
  *
  * It begins with one streaming request (KEP-3157), or pages and a watch where the server refuses that (400, 422).
- * After an interruption it goes on from the last version seen; when the server has forgotten that one (410), it takes a
- * new complete list, and the sink keeps the old content until that is there. A resource that the server says it serves
+ * After an interruption it goes on from the last version seen; when the server has forgotten that one (410), or has not
+ * come that far (a backup of etcd was restored), it takes a new complete list, and the sink keeps the old content until
+ * that is there. A resource that the server says it serves
  * no more has no objects: with a definition its objects are deleted, but the watch may end before it has told of them.
  */
 export async function reflect(options: ReflectOptions): Promise<void> {
@@ -73,6 +76,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   let streams = true;
   let wasReached = true;
   let mayHurry = true;
+  let hasFailed = false;
 
   function guard(deliver: () => void) {
     try {
@@ -97,6 +101,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
     version = resourceVersion;
     filled = true;
     gone = false;
+    hasFailed = false;
     heard();
   }
 
@@ -149,6 +154,25 @@ export async function reflect(options: ReflectOptions): Promise<void> {
     fill(objects, resourceVersion);
   }
 
+  /**
+   * A watch from a version that the server has not come to yet is taken and silent, for hours, while keys are revoked. A list
+   * no older than that version is refused (`ResourceVersionTooLarge`). Data is exchanged only while no server answers.
+   */
+  async function askWhetherReached(known: string) {
+    const query = {
+      ...options.query,
+      limit: 1,
+      resourceVersion: known,
+      resourceVersionMatch: 'NotOlderThan',
+    };
+    try {
+      await client.request({ method: 'GET', path, query, accept: accept.list, signal });
+    } catch (error) {
+      if (!refusesQuery(error)) throw error;
+    }
+    hasFailed = false;
+  }
+
   async function follow() {
     if (version === undefined) {
       if (filled) options.onRelist?.();
@@ -156,12 +180,14 @@ export async function reflect(options: ReflectOptions): Promise<void> {
         try {
           return await streamAll();
         } catch (error) {
-          if (version !== undefined || !refusesStreaming(error)) throw error;
+          if (version !== undefined || !refusesQuery(error)) throw error;
         }
       }
       // Whatever made the server refuse may be over next time (an upgrade, a feature switched on).
       streams = true;
       await listAll();
+    } else if (hasFailed) {
+      await askWhetherReached(version);
     }
     for await (const event of watch({ resourceVersion: version ?? '' })) deliver(event);
   }
@@ -188,6 +214,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
     if (signal.aborted) return;
     const reason = restartReason(fault);
     if (reason === 'expired') version = undefined;
+    if (fault instanceof ApiError && fault.reason === 'ResourceVersionTooLarge') options.onTurnedBack?.();
     if (reason === 'missing') await emptyIfGone();
     // The first answer after an outage, mostly a 410: to wait for as long as while nobody answered would keep revoked
     // keys open for another half a minute. Only once until something is heard, or a failing server would be rushed.
@@ -197,6 +224,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
       mayHurry = false;
     }
     wasReached = isReached;
+    hasFailed ||= fault !== undefined;
     const hasLived = reason === 'closed' && clock.monotonicMs() - began > LIVED_MS;
     // A quiet server without bookmarks ends a good watch without an event.
     if (hasLived) backoff.reset();
@@ -209,7 +237,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   }
 }
 
-function refusesStreaming(error: unknown): boolean {
+function refusesQuery(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 422 || error.status === 400);
 }
 

@@ -112,6 +112,7 @@ export function openKubernetesStore(options: {
       },
       onEvent: () => metrics.event(kind, now()),
       onRelist: () => metrics.relisted(kind),
+      onTurnedBack: () => own.forgetAll(),
       onGone: () =>
         log.error(
           { kind, namespace },

@@ -27,6 +27,12 @@ export class OwnKeys {
     this.#deleted.set(uid, this.#now());
   }
 
+  /** What was written here is undone: an older state of the API server's data is in place. */
+  forgetAll(): void {
+    this.#made.clear();
+    this.#deleted.clear();
+  }
+
   isDeleted(uid: string | undefined): boolean {
     return uid !== undefined && this.#deleted.has(uid);
   }

@@ -1,5 +1,6 @@
 import { apiServerFaults } from './api-server.ts';
 import { callerFaults } from './callers.ts';
+import { clusterPeopleFaults } from './cluster-people.ts';
 import { diskFaults } from './disks.ts';
 import type { Fault } from './fault.ts';
 import { listingFaults } from './listings.ts';
@@ -23,5 +24,6 @@ export const allFaults: readonly Fault[] = [
   ...apiServerFaults,
   ...manifestFaults,
   ...peopleFaults,
+  ...clusterPeopleFaults,
   ...callerFaults,
 ];

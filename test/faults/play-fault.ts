@@ -88,6 +88,11 @@ async function play(fault: Fault, options: TheatreOptions, common: Common): Prom
       return served;
     },
     cluster: async () => watch(await common.cluster()),
+    async ownCluster() {
+      const served = await startClusterServed();
+      ends.push(() => served[Symbol.asyncDispose]());
+      return watch(served);
+    },
     async own(standalone) {
       const served = await startServed(standalone);
       ends.push(() => served[Symbol.asyncDispose]());

@@ -11,6 +11,8 @@ export interface Scene {
   own(options?: StandaloneOptions): Promise<Served>;
   /** Controller and gateway on a real API server; shared by all faults of it. */
   cluster(): Promise<ClusterServed>;
+  /** The same for this fault alone, about 10 s; it ends with it. */
+  ownCluster(): Promise<ClusterServed>;
   /** Says what was seen, for the table. */
   saw(text: string): void;
   /** What is not as promised goes into the table, and the fault goes on. */

@@ -42,6 +42,10 @@ export interface ControlPlane extends ControlPlaneAddress, AsyncDisposable {
   processIds(): { readonly etcd: number; readonly apiServer: number };
   /** Origin of etcd's own metrics. */
   readonly etcdURL: string;
+  /** Ends etcd and the API server for a moment and copies etcd's data to a folder: a backup. */
+  backUp(folder: string): Promise<void>;
+  /** Puts a backup in the place of etcd's data. Versions go back to what they were then; the address stays. */
+  restore(folder: string): Promise<void>;
   /** Ends the servers in order and copies etcd's data to a folder, which `etcdData` of a later start takes. */
   stopAndKeepData(folder: string): Promise<void>;
   /** False where the binaries lack it: skip the test, saying so. */
@@ -84,10 +88,12 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     const credentials = await makeCredentials(join(folder, 'credentials'));
     const dataFolder = join(folder, 'etcd');
     if (options.etcdData !== undefined) await cp(options.etcdData, dataFolder, { recursive: true });
-    const etcdURL = await withFreePort(async (port) => {
+    const startEtcd = async (port: number) => {
       running.etcd = await startServer(etcdCommand(binaries, folder, port), guard);
-      return `http://127.0.0.1:${port}`;
-    });
+      return port;
+    };
+    const etcdPort = await withFreePort(startEtcd);
+    const etcdURL = `http://127.0.0.1:${etcdPort}`;
     const { ca, adminCert, adminKey } = credentials;
     const agent = new Agent({ connect: { ca, cert: adminCert, key: adminKey } });
     const startApiServer = async (port: number) => {
@@ -99,6 +105,13 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     const url = `https://127.0.0.1:${port}`;
     const kubeconfig = await writeAdminKubeconfig(folder, url, credentials);
     const address = { kubeconfig, url, ca, kubectlBinary: binaries.kubectl, folder };
+    const whileDown = async (work: () => Promise<void>) => {
+      await running.apiServer?.stop('SIGTERM');
+      await running.etcd?.stop('SIGTERM');
+      await work();
+      await startEtcd(etcdPort);
+      await startApiServer(port);
+    };
     const stop = async () => {
       await endServers();
       await agent.destroy();
@@ -109,6 +122,12 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       ...address,
       etcdURL,
       processIds: () => ({ etcd: running.etcd?.pid ?? 0, apiServer: running.apiServer?.pid ?? 0 }),
+      backUp: (target) => whileDown(() => cp(dataFolder, target, { recursive: true })),
+      restore: (source) =>
+        whileDown(async () => {
+          await rm(dataFolder, { recursive: true });
+          await cp(source, dataFolder, { recursive: true });
+        }),
       stopAndKeepData: async (target) => {
         await running.apiServer?.stop('SIGTERM');
         await running.etcd?.stop('SIGTERM');

@@ -40,6 +40,15 @@ const errorEvent = (code: number, reason: string) => ({
   type: 'ERROR',
   object: { kind: 'Status', code, reason, message: reason },
 });
+const tooLarge = json(
+  {
+    kind: 'Status',
+    code: 504,
+    reason: 'Timeout',
+    details: { causes: [{ reason: 'ResourceVersionTooLarge' }] },
+  },
+  504,
+);
 const list = (version: number, names: string[], next?: string) =>
   json({
     apiVersion: 'example.dev/v1',
@@ -247,9 +256,9 @@ describe('resume', () => {
     await run.restarted(1);
     expect(run.restarts[0]).toMatchObject({ reason: 'error' });
     const next = openWatch();
-    server.script.push(next.answer);
+    server.script.push(list(12, []), next.answer);
     await run.clock.advance(800);
-    expect(await query(1)).toMatchObject({ resourceVersion: '12' });
+    expect(await query(2)).toMatchObject({ resourceVersion: '12' });
     await next.send(added('d', 13));
     await run.heard(3);
     expect(run.told).toEqual(['replace a b', 'set c', 'set d']);
@@ -337,6 +346,44 @@ describe('resume', () => {
     expect(run.restarts[0]).toMatchObject({ reason: 'expired' });
   });
 
+  test('after a failure it asks first whether the server has come as far: if not, an older state is in place', async () => {
+    let turnedBack = 0;
+    const { run, watch } = await filled({ onTurnedBack: () => (turnedBack += 1) });
+    await watch.cut();
+    await run.restarted(1);
+    server.script.push(tooLarge);
+    await run.clock.advance(800);
+    await run.restarted(2);
+    expect(await query(1)).toEqual({
+      limit: '1',
+      resourceVersion: '10',
+      resourceVersionMatch: 'NotOlderThan',
+    });
+    expect([run.restarts[1]?.reason, turnedBack, run.content.size]).toEqual(['expired', 1, 2]);
+    const older = openWatch();
+    server.script.push(older.answer);
+    await run.clock.advance(30_000);
+    expect(await query(2)).toMatchObject({ sendInitialEvents: 'true' });
+    await older.send(added('b', 5), initialEnd(7));
+    await run.heard(2);
+    expect([...run.content.keys()]).toEqual(['b']);
+    // It was asked and answered: the next end is one like any other.
+    await older.end();
+    await run.restarted(3);
+    server.script.push(openWatch().answer);
+    await run.clock.advance(800);
+    expect(await query(3)).toMatchObject({ watch: 'true', resourceVersion: '7' });
+  });
+
+  test('a server that cannot be asked so is watched as before', async () => {
+    const { run, watch } = await filled();
+    await watch.cut();
+    await run.restarted(1);
+    server.script.push(failure(400, 'BadRequest'), openWatch().answer);
+    await run.clock.advance(800);
+    expect(await query(2)).toMatchObject({ watch: 'true', resourceVersion: '10' });
+  });
+
   test('another ERROR event keeps the version', async () => {
     const { run, watch } = await filled();
     await watch.send(errorEvent(500, 'InternalError'));
@@ -345,9 +392,9 @@ describe('resume', () => {
       reason: 'error',
       error: { status: 500, reason: 'InternalError' },
     });
-    server.script.push(openWatch().answer);
+    server.script.push(list(10, []), openWatch().answer);
     await run.clock.advance(800);
-    expect(await query(1)).toMatchObject({ resourceVersion: '10' });
+    expect(await query(2)).toMatchObject({ watch: 'true', resourceVersion: '10' });
   });
 
   test('silence of 100 s is taken for a dead connection', async () => {
@@ -360,9 +407,9 @@ describe('resume', () => {
     await run.clock.advance(1_000);
     await run.restarted(1);
     expect(run.restarts[0]).toMatchObject({ reason: 'silence', error: { status: 0, reason: 'Silent' } });
-    server.script.push(openWatch().answer);
+    server.script.push(list(50, []), openWatch().answer);
     await run.clock.advance(800);
-    expect(await query(1)).toMatchObject({ resourceVersion: '50' });
+    expect(await query(2)).toMatchObject({ watch: 'true', resourceVersion: '50' });
     await until(() => server.openSockets() === 1, 'the dead connection was cut');
   });
 });
@@ -390,7 +437,9 @@ describe('backoff', () => {
   test('the first answer after an outage begins the waits anew, once', async () => {
     const { run, watch } = await filled();
     const cut: Answer = (_, response) => response.destroy();
-    server.script.push(cut, cut, cut, failure(410, 'Expired'), cut, failure(500, 'InternalError'));
+    // Each question whether the server has come as far is asked twice where its connection is cut.
+    server.script.push(cut, cut, cut, cut, cut, cut);
+    server.script.push(failure(410, 'Expired'), cut, failure(500, 'InternalError'));
     await watch.cut();
     for (let n = 1; n <= 7; n += 1) {
       await run.restarted(n);
