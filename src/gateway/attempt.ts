@@ -15,14 +15,12 @@ import { type Caller, type CallerListener, eventStreamHeaders } from './caller.t
 import { ErrorBody } from './error-body.ts';
 import { GatewayError } from './errors.ts';
 import { eventFailure } from './event-failure.ts';
-import { eventMeaning } from './event-meaning.ts';
 import { connectionFailure, type Failure } from './failure.ts';
 import { bodyHeaders, callerHeaders } from './headers.ts';
+import { beginsAsJson, HeldStream } from './held-stream.ts';
 import type { Limits } from './limits.ts';
-import { SseEvents } from './sse-events.ts';
-import { streamError } from './stream-errors.ts';
 import { StreamWatch } from './stream-watch.ts';
-import { readTokenUsage } from './token-usage.ts';
+import { lastTokenUsage } from './token-usage.ts';
 
 /**
  * How an attempt went: it answers the caller and needs nothing more (the reports hear how that ends), it failed, or the
@@ -64,7 +62,7 @@ export class Attempt implements UpstreamHandler, CallerListener {
   #status = 0;
   #headers: UpstreamHeaders | undefined;
   #control: { pause(): void; resume(): void } | undefined;
-  #held: Held | undefined;
+  #held: HeldStream | undefined;
   #watch: StreamWatch | undefined;
   #errorBody: ErrorBody | undefined;
   /** The announced length of a plain answer, and its body where that came as one piece. */
@@ -73,9 +71,6 @@ export class Attempt implements UpstreamHandler, CallerListener {
   /** The last two pieces of a plain answer: its usage is there, or nowhere. */
   #last: Buffer | undefined;
   #lastButOne: Buffer | undefined;
-  /** The event that began a messages stream, which tells of the input. */
-  #started: Buffer | undefined;
-  #response = { id: 'resp_failed', model: null as string | null, createdAt: 0 };
 
   constructor(pool: Pool, connection: UpstreamConnection, request: UpstreamRequest, options: AttemptOptions) {
     this.#options = options;
@@ -107,7 +102,6 @@ export class Attempt implements UpstreamHandler, CallerListener {
   onData(piece: Buffer) {
     switch (this.#stage) {
       case 'streaming':
-        this.#options.caller.record?.piece();
         return this.#follow(piece);
       case 'plain':
         return this.#passOn(piece);
@@ -128,13 +122,14 @@ export class Attempt implements UpstreamHandler, CallerListener {
     switch (this.#stage) {
       case 'plain':
         if (caller.started === 'nothing') this.#beginPlain();
-        this.#tellTokens(this.#plainUsage());
+        this.#tellTokens(lastTokenUsage(this.#last, this.#lastButOne));
         this.#finish('ok');
         return caller.end(this.#whole);
       case 'streaming':
-        this.#tellTokens(this.#watch?.usage(this.#started));
+        this.#tellTokens(this.#watch?.usage());
         if (this.#watch?.complete === false) return this.#breakStream(endedEarly(), 'bad_answer');
         this.#finish(this.#watch?.failed === true ? 'server_error' : 'ok');
+        this.#pass(this.#watch?.rest() ?? []);
         return caller.end();
       case 'sniffing':
       case 'holding':
@@ -160,13 +155,12 @@ export class Attempt implements UpstreamHandler, CallerListener {
     this.#fail(failure);
   }
 
-  /** The first byte that says something tells a stream from a JSON text; what the header claims is not always so. */
+  /** What the header claims is not always so. */
   #sniff(piece: Buffer) {
-    const { caller } = this.#options;
-    const first = piece.find((byte) => byte > 0x20 && byte !== 0xef && byte !== 0xbb && byte !== 0xbf);
-    if (first !== 0x7b && first !== 0x5b) {
+    const { caller, format, limits } = this.#options;
+    if (!beginsAsJson(piece)) {
       this.#stage = 'holding';
-      this.#held = new Held();
+      this.#held = new HeldStream(format, limits.heldBytes);
       return this.#hold(piece);
     }
     if (caller.started === 'nothing') {
@@ -179,29 +173,20 @@ export class Attempt implements UpstreamHandler, CallerListener {
   }
 
   #hold(piece: Buffer) {
-    const { format, limits } = this.#options;
+    const { caller, format } = this.#options;
     const held = this.#held;
     if (held === undefined) return;
-    for (const event of held.take(piece)) {
-      const meaning = eventMeaning(format, event.name, event.data);
-      if (event.hasId) this.#options.caller.sendsIds = true;
-      if (meaning === 'error') {
-        this.#exchange.abort();
-        const said = maskCredentials(Buffer.from(event.data, 'latin1'), this.#connection);
-        return this.#fail(eventFailure(format, said.toString('utf8')));
-      }
-      if (meaning === 'content' || (meaning === 'end' && held.announced)) return this.#release(held);
-      if (meaning === 'lifecycle') {
-        held.announced = true;
-        if (format === 'responses') this.#remember(event.data);
-        if (format === 'messages') this.#started ??= Buffer.from(event.data, 'latin1');
-      }
-    }
-    if (held.isFull(limits.heldBytes)) this.#release(held);
+    const verdict = held.take(piece);
+    if (held.hasIds) caller.sendsIds = true;
+    if (verdict === 'release') return this.#release(held);
+    if (verdict === 'hold') return;
+    this.#exchange.abort();
+    const said = maskCredentials(Buffer.from(held.error ?? '', 'latin1'), this.#connection);
+    this.#fail(eventFailure(format, said.toString('utf8')));
   }
 
   /** The first content is here: from now on everything goes to the caller as it comes. */
-  #release(held: Held) {
+  #release(held: HeldStream) {
     const { caller, format, headers } = this.#options;
     if (caller.started === 'nothing') {
       const own = [...headers, ...eventStreamHeaders];
@@ -212,15 +197,22 @@ export class Attempt implements UpstreamHandler, CallerListener {
     caller.record?.contentBegan();
     this.#stage = 'streaming';
     this.#held = undefined;
-    this.#watch = new StreamWatch(format);
+    this.#watch = new StreamWatch(format, held.start);
     this.#answering();
-    for (const piece of held.pieces) this.#follow(piece);
+    for (const piece of held.pieces) this.#pass(this.#watch.take(piece));
   }
 
   #follow(piece: Buffer) {
-    this.#watch?.take(piece);
+    const pieces = this.#watch?.take(piece) ?? [];
+    if (pieces.length > 0) this.#options.caller.record?.piece();
+    this.#pass(pieces);
+  }
+
+  #pass(pieces: readonly Buffer[]) {
+    if (pieces.length === 0) return;
     // An error of the node's may repeat the headers that it was sent.
-    this.#write(this.#watch?.failed === true ? maskCredentials(piece, this.#connection) : piece);
+    if (this.#watch?.failed === true) this.#write(maskCredentials(Buffer.concat(pieces), this.#connection));
+    else for (const piece of pieces) this.#write(piece);
   }
 
   #passOn(piece: Buffer) {
@@ -259,17 +251,6 @@ export class Attempt implements UpstreamHandler, CallerListener {
     settle(answering);
   }
 
-  #plainUsage(): TokenUsage | undefined {
-    const [last, before] = [this.#last, this.#lastButOne];
-    if (last === undefined) return undefined;
-    return (
-      readTokenUsage(last) ??
-      (before === undefined
-        ? undefined
-        : readTokenUsage(Buffer.concat([before.subarray(-longestTail), last])))
-    );
-  }
-
   #tellTokens(tokens: TokenUsage | undefined): void {
     const { record } = this.#options.caller;
     if (record !== undefined) record.tokens = tokens;
@@ -300,25 +281,9 @@ export class Attempt implements UpstreamHandler, CallerListener {
     caller.keepAlive();
   }
 
-  #remember(data: string) {
-    const { response } = JSON.parse(data) as {
-      response?: { id?: unknown; model?: unknown; created_at?: unknown };
-    };
-    if (typeof response?.id !== 'string') return;
-    const { id, model, created_at } = response;
-    this.#response = {
-      id,
-      model: typeof model === 'string' ? model : null,
-      createdAt: typeof created_at === 'number' ? created_at : 0,
-    };
-  }
-
   #breakStream(error: GatewayError, outcome: AttemptOutcome) {
-    const { caller, format } = this.#options;
     this.#finish(outcome);
-    const between = this.#watch?.atBoundary === false ? '\n\n' : '';
-    const soFar = { ...this.#response, sequence: this.#watch?.sequence ?? -1 };
-    caller.end(between + streamError(format, error, soFar));
+    this.#options.caller.end(this.#watch?.broken(error));
   }
 
   #fail(failure: Failure) {
@@ -340,29 +305,6 @@ export class Attempt implements UpstreamHandler, CallerListener {
     }
     this.#stage = 'over';
     settle({ kind: 'gone' });
-  }
-}
-
-/** Bytes of the last piece but one that may hold the usage. */
-const longestTail = 4 * 1024;
-
-/** What is held back of a stream. */
-class Held {
-  readonly pieces: Buffer[] = [];
-  /** Whether an event has announced an answer. */
-  announced = false;
-  readonly #events = new SseEvents();
-  #size = 0;
-
-  take(piece: Buffer): ReturnType<SseEvents['take']> {
-    this.pieces.push(piece);
-    this.#size += piece.length;
-    return this.#events.take(piece);
-  }
-
-  /** Reading on would cost more than it may: many pieces are as dear as many bytes. */
-  isFull(bytes: number): boolean {
-    return this.#size > bytes || this.pieces.length > 1000;
   }
 }
 

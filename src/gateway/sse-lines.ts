@@ -8,6 +8,8 @@ const keptPrefix = 64;
 export class SseLines {
   /** Whether the bytes so far end with a complete event, so that a comment may be put behind them. */
   atBoundary = true;
+  /** Where in the piece taken last its last complete event ends; 0 where none ends in it. */
+  boundary = 0;
   readonly #onLine: (start: string) => void;
   readonly #matters: (piece: Buffer, start: number) => boolean;
   #lineLength = 0;
@@ -28,6 +30,7 @@ export class SseLines {
   }
 
   take(piece: Buffer): void {
+    this.boundary = 0;
     // Nearly every stream uses LF alone, and finding those is much cheaper than looking at each byte.
     if (this.#afterCr || piece.includes(0x0d)) this.#takeAnyEnds(piece);
     else this.#takeLineFeeds(piece);
@@ -53,6 +56,7 @@ export class SseLines {
       if (c === 0x0a && this.#afterCr) {
         this.#afterCr = false;
         lineStart = at + 1;
+        if (this.atBoundary) this.boundary = lineStart;
       } else if (c === 0x0a || c === 0x0d) {
         this.#afterCr = c === 0x0d;
         this.#endLine(piece, lineStart, at);
@@ -69,6 +73,7 @@ export class SseLines {
   #endLine(piece: Buffer, start: number, end: number): void {
     if (this.#lineLength === 0) {
       this.atBoundary = true;
+      this.boundary = end + 1;
       return;
     }
     this.#lineLength = 0;

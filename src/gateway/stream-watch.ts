@@ -1,8 +1,11 @@
 import type { TokenUsage } from '../observe/request-record.ts';
 import type { CallerFormat } from '../routing/caller-format.ts';
+import type { GatewayError } from './errors.ts';
+import type { StreamStart } from './held-stream.ts';
 import { SseLines } from './sse-lines.ts';
-import type { ResponseSoFar } from './stream-errors.ts';
+import { type ResponseSoFar, streamError } from './stream-errors.ts';
 import { readTokenUsage } from './token-usage.ts';
+import { WholeEvents } from './whole-events.ts';
 
 /** Pieces remembered at the end of a stream. A finish reason is followed by at most a usage event and `[DONE]`. */
 const rememberedPieces = 4;
@@ -13,32 +16,45 @@ const lastWords: Readonly<Record<'messages' | 'responses', readonly string[]>> =
   responses: ['response.completed', 'response.incomplete', 'response.failed', 'error'],
 };
 
-/** Follows a stream that is passed on: whether a comment may be put behind it now, and whether it may end here. */
+const unknownResponse = { id: 'resp_failed', model: null, createdAt: 0 };
+
+/** Follows a stream that is passed on: what of it may go out, what may be put behind that, and whether it may end here. */
 export class StreamWatch {
   readonly #format: CallerFormat;
+  readonly #start: StreamStart;
   readonly #lines: SseLines;
+  readonly #events = new WholeEvents();
   #ended = false;
   /** Whether the node has told of an error. */
   failed = false;
   #lastPieces: Buffer[] = [];
 
-  constructor(format: CallerFormat) {
+  constructor(format: CallerFormat, start: StreamStart) {
     this.#format = format;
+    this.#start = start;
     const typed = format === 'messages' || format === 'responses';
     this.#lines = new SseLines((start) => this.#read(start), typed ? undefined : mayEndChat);
   }
 
+  /** Whether a comment may be put behind what has gone out. */
   get atBoundary(): boolean {
-    return this.#lines.atBoundary;
+    return this.#events.atBoundary;
   }
 
-  take(piece: Buffer): void {
+  /** Reads a piece; answers what may go to the caller now. */
+  take(piece: Buffer): readonly Buffer[] {
     this.#lines.take(piece);
     if (this.#lastPieces.length === rememberedPieces) this.#lastPieces.shift();
     // A copy of what is kept from a large piece: the reference would keep the whole of it.
     this.#lastPieces.push(
       piece.length > rememberedBytes ? Buffer.from(piece.subarray(-rememberedBytes)) : piece,
     );
+    return this.#events.take(piece, this.#lines.boundary);
+  }
+
+  /** What has not gone out of a stream that ended without a blank line. */
+  rest(): readonly Buffer[] {
+    return this.#events.rest();
   }
 
   /** Whether the stream has come to an end of its own: an end of the bytes before that is a failure. */
@@ -47,15 +63,22 @@ export class StreamWatch {
     return /"finish_reason"\s*:\s*"/.test(this.#tail());
   }
 
-  /** The last `sequence_number` of a responses stream. */
-  get sequence(): ResponseSoFar['sequence'] {
-    const numbers = [...this.#tail().matchAll(/"sequence_number"\s*:\s*(\d+)/g)];
-    return Number(numbers.at(-1)?.[1] ?? -1);
+  /** The end of a stream that broke, to be put behind what has gone out. */
+  broken(error: GatewayError): string {
+    const between = this.atBoundary ? '' : '\n\n';
+    const soFar = { ...(this.#start.response ?? unknownResponse), sequence: this.#sequence() };
+    return between + streamError(this.#format, error, soFar);
   }
 
-  /** What the end of the stream tells of tokens; `start` is the event that began a messages stream. */
-  usage(start: Buffer | undefined): TokenUsage | undefined {
-    return readTokenUsage(Buffer.concat(this.#lastPieces), start);
+  /** What the end of the stream tells of tokens. */
+  usage(): TokenUsage | undefined {
+    return readTokenUsage(Buffer.concat(this.#lastPieces), this.#start.message);
+  }
+
+  /** The last `sequence_number` of a responses stream. */
+  #sequence(): ResponseSoFar['sequence'] {
+    const numbers = [...this.#tail().matchAll(/"sequence_number"\s*:\s*(\d+)/g)];
+    return Number(numbers.at(-1)?.[1] ?? -1);
   }
 
   #tail(): string {

@@ -9,6 +9,8 @@ const nearBytes = 512;
 const farBytes = 32 * 1024;
 /** How many empty ones may stand behind the one that tells: some nodes write `"usage":null` into each chunk. */
 const mostEmpty = 4;
+/** Of an answer in pieces, how much of the last but one may hold the usage. */
+const earlierBytes = 4 * 1024;
 
 // Read by one request after the other, never by two at once.
 const counts = new UsageCounts();
@@ -31,6 +33,17 @@ export function readTokenUsage(bytes: Buffer, start?: Buffer): TokenUsage | unde
   // Messages leaves what came from or went to the cache out of its input.
   const all = Math.max(0, input) + Math.max(0, read) + Math.max(0, written);
   return usage(all, output, told(counts.cached, read), told(counts.reasoning, counts.thinking));
+}
+
+/** The usage of an answer in pieces, of which the last two are known: it stands there, or nowhere. */
+export function lastTokenUsage(
+  last: Buffer | undefined,
+  lastButOne: Buffer | undefined,
+): TokenUsage | undefined {
+  if (last === undefined) return undefined;
+  const found = readTokenUsage(last);
+  if (found !== undefined || lastButOne === undefined) return found;
+  return readTokenUsage(Buffer.concat([lastButOne.subarray(-earlierBytes), last]));
 }
 
 /** The usage of a chat answer that was read to be converted; undefined where the node did not tell. */

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sealApiKey } from '../../src/resources/sealed-key.ts';
 import { eventually } from '../support/eventually.ts';
@@ -183,6 +184,20 @@ async function play(format: 'json' | 'text'): Promise<Round> {
     expect((await chat('m', true)).text).toContain('you sent Bearer [redacted]');
     await send(apiKey.text, 'POST', '/messages', { model: 'm', max_tokens: 1, messages: [], stream: true });
   }
+  // The same in two pieces, cut within the credential.
+  upstream.respondWith('/chat/completions', ({ headers }) => ({
+    kind: 'run',
+    async run({ response }) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}\n\n');
+      const error = `data: ${JSON.stringify({ error: { message: echo(headers) } })}\n\n`;
+      const cut = error.indexOf(planted.secretKey) + 9;
+      response.write(error.slice(0, cut));
+      await delay(50);
+      response.end(error.slice(cut));
+    },
+  }));
+  expect((await chat('m', true)).text).toContain('you sent Bearer [redacted]');
   // A model list that echoes, which goes into status, events and log: a change of the credential asks for it.
   upstream.respondWith('/models', ({ headers }) => ({
     kind: 'answer',

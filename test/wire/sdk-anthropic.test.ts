@@ -106,7 +106,8 @@ describe('errors', () => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         for (const event of events)
           response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-        response.end();
+        // Of an event that was cut off the SDK would only tell that it is no JSON.
+        response.end('event: content_block_delta\ndata: {"type":"content_block_delta", "cut o');
       },
     });
     await expect(client.messages.stream(ask).finalMessage()).rejects.toThrow(/ended its answer early/);

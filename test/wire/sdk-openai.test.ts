@@ -128,7 +128,8 @@ describe('errors', () => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         for (const event of [created, item])
           response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-        response.end();
+        // Of an event that was cut off the SDK would only tell that it is no JSON.
+        response.end('event: response.output_text.delta\ndata: {"type":"response.output_text.delta", "cut o');
       },
     });
     await expect(

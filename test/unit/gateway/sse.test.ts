@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { GatewayError } from '../../../src/gateway/errors.ts';
+import { HeldStream } from '../../../src/gateway/held-stream.ts';
 import { SseEvents } from '../../../src/gateway/sse-events.ts';
 import { SseLines } from '../../../src/gateway/sse-lines.ts';
 import { StreamWatch } from '../../../src/gateway/stream-watch.ts';
+
+const noStart = { message: undefined, response: undefined };
+const error = new GatewayError('upstream_error', 'It broke.');
 
 /** Cuts `bytes` at the given places. */
 function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
@@ -79,19 +84,61 @@ test.each([
   ],
   ['responses', 'data: {"type":"response.incomplete"}\n\n', true],
 ] as const)('%s may end after %j: %s', (format, text, complete) => {
-  const whole = new StreamWatch(format);
+  const whole = new StreamWatch(format, noStart);
   whole.take(Buffer.from(text));
   expect(whole.complete).toBe(complete);
-  const halves = new StreamWatch(format);
+  const halves = new StreamWatch(format, noStart);
   for (const piece of cut(Buffer.from(text), [text.length >> 1])) halves.take(piece);
   expect(halves.complete).toBe(complete);
 });
 
-test('a responses stream tells its last sequence number', () => {
-  const watch = new StreamWatch('responses');
-  expect(watch.sequence).toBe(-1);
+test('a responses stream that breaks ends with the number after its last, and the id that it began with', () => {
+  const held = new HeldStream('responses', 1000);
+  const created = '{"type":"response.created","response":{"id":"resp_1","model":"m","created_at":7}}';
+  expect(held.take(Buffer.from(`data: ${created}\n\n`))).toBe('hold');
+  const watch = new StreamWatch('responses', held.start);
+  expect(watch.broken(error)).toContain('"sequence_number":0,');
   watch.take(
     Buffer.from('data: {"type":"a","sequence_number":3}\n\ndata: {"type":"b","sequence_number":12}\n\n'),
   );
-  expect(watch.sequence).toBe(12);
+  expect(watch.broken(error)).toMatch(/"sequence_number":13,.*"sequence_number":14,.*"id":"resp_1"/s);
+});
+
+test.each(endings)('a stream with line ends %j passes by whole events, all of it, cut anywhere', (ending) => {
+  const bytes = Buffer.from(`${stream}data: half`.replaceAll('\n', ending));
+  const ends = /^$|(?:\n\n|\r\n\r\n?|\r\r)$/;
+  fc.assert(
+    fc.property(fc.array(fc.nat(), { maxLength: 8 }), (places) => {
+      const watch = new StreamWatch('chat', noStart);
+      const passed: Buffer[] = [];
+      for (const piece of cut(bytes, places)) {
+        passed.push(...watch.take(piece));
+        expect(Buffer.concat(passed).toString()).toMatch(ends);
+        expect(watch.atBoundary).toBe(true);
+      }
+      expect(Buffer.concat([...passed, ...watch.rest()]).equals(bytes)).toBe(true);
+      expect(Buffer.concat(passed).length).toBe(bytes.length - 'data: half'.length);
+    }),
+    { numRuns: 100, seed: 7 },
+  );
+});
+
+test('an event of more than 64 KiB goes out before its end, and is closed where it has none', () => {
+  const watch = new StreamWatch('chat', noStart);
+  expect(watch.take(Buffer.from('data: a\n\ndata: '))).toHaveLength(1);
+  const large = Buffer.alloc(65_536, 'x');
+  expect(Buffer.concat(watch.take(large)).toString()).toBe(`data: ${large}`);
+  expect(watch.atBoundary).toBe(false);
+  expect(watch.take(Buffer.from('y'))).toEqual([Buffer.from('y')]);
+  expect(watch.broken(error)).toMatch(/^\n\ndata: \{"error":/);
+  expect(watch.take(Buffer.from('\n\ndata: b'))).toEqual([Buffer.from('\n\n')]);
+  expect(watch.atBoundary).toBe(true);
+  expect(watch.broken(error)).toMatch(/^data: \{"error":/);
+});
+
+test('an event in very many pieces goes out before its end', () => {
+  const watch = new StreamWatch('chat', noStart);
+  const passed = Array.from({ length: 1001 }, () => watch.take(Buffer.from('x')).length);
+  expect(passed.slice(0, -1).every((count) => count === 0)).toBe(true);
+  expect(passed.at(-1)).toBe(1001);
 });
