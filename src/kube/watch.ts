@@ -2,12 +2,15 @@ import * as z from 'zod';
 import { ApiError, statusError } from './api-error.ts';
 import type { KubeClient } from './client.ts';
 import { type Clock, systemClock } from './clock.ts';
+import { cutManagedFields } from './cut-managed-fields.ts';
 import { splitLines } from './lines.ts';
 
 export interface WatchRequest {
   path: string;
   query?: Record<string, string | number | boolean | undefined> | undefined;
   accept?: string | undefined;
+  /** `metadata.managedFields` are of no use: they may be missing from the objects. */
+  dropsManagedFields?: boolean | undefined;
   signal: AbortSignal;
 }
 
@@ -56,7 +59,7 @@ export async function* watchEvents(
     const signal = AbortSignal.any([request.signal, silence.signal]);
     const bytes = await client.stream({ path: request.path, query, accept: request.accept, signal });
     for await (const line of splitLines(tap(bytes, heard), LINE_LENGTH)) {
-      const event = readEvent(line, request.path);
+      const event = readEvent(line, request);
       if (event !== undefined) yield event;
     }
   } finally {
@@ -71,8 +74,10 @@ async function* tap(chunks: AsyncIterable<Uint8Array>, heard: () => void): Async
   }
 }
 
-function readEvent(line: string, path: string): WatchEvent | undefined {
-  const event = EVENT.safeParse(parse(line)).data;
+function readEvent(line: string, { path, dropsManagedFields }: WatchRequest): WatchEvent | undefined {
+  const short = dropsManagedFields === true ? cutManagedFields(line) : undefined;
+  const parsed = short === undefined ? undefined : parse(short);
+  const event = EVENT.safeParse(parsed ?? parse(line)).data;
   if (event === undefined) {
     throw new ApiError(0, 'InvalidResponse', `the watch of ${path} sent a line that is not an event`);
   }

@@ -179,5 +179,5 @@ export function dateTime() {
 // Date.parse takes 30 February for 2 March; the API server refuses it.
 function isOnCalendar(time: string): boolean {
   const [year = 0, month = 0, day = 0] = time.slice(0, 10).split('-').map(Number);
-  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+  return day <= 28 || day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }

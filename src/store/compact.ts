@@ -12,9 +12,36 @@ const longestString = 256;
  * version, namespace, times, messages. What JSON.parse makes is exactly as large as it must be. Equal strings, and small
  * objects with equal content (conditions, labels, models), are then shared as far as they are met close together; nobody
  * may write to them.
+ *
+ * `document` is what it was read from, fresh from JSON.parse and used by nobody else: where the schema neither dropped nor
+ * added anything it is taken itself.
  */
-export function compact<R extends Resource>(resource: R): R {
-  return shared(JSON.parse(JSON.stringify(resource)) as R) as R;
+export function compact<R extends Resource>(resource: R, document?: unknown): R {
+  const exact = isSaidBy(resource, document) ? document : JSON.parse(JSON.stringify(resource));
+  return shared(exact) as R;
+}
+
+/** Whether a document says what was read from it, and nothing else. */
+function isSaidBy(value: unknown, document: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return value === document;
+  if (typeof document !== 'object' || document === null) return false;
+  if (Array.isArray(value)) {
+    return (
+      Array.isArray(document) &&
+      document.length === value.length &&
+      value.every((entry, index) => isSaidBy(entry, document[index]))
+    );
+  }
+  let extra = 0;
+  for (const name in document) if (Object.hasOwn(document, name)) extra += 1;
+  for (const name in value) {
+    const field = (value as Record<string, unknown>)[name];
+    if (field === undefined) continue;
+    if (!Object.hasOwn(document, name)) return false;
+    if (!isSaidBy(field, (document as Record<string, unknown>)[name])) return false;
+    extra -= 1;
+  }
+  return extra === 0;
 }
 
 function shared(value: unknown): unknown {

@@ -61,7 +61,7 @@ export function openKubernetesStore(options: {
 
   const read = (kind: Kind, document: unknown): Resource | undefined => {
     const parsed = parseStored(document);
-    if ('resource' in parsed) return compact(parsed.resource);
+    if ('resource' in parsed) return compact(parsed.resource, document);
     const { namespace, name, uid, resourceVersion, deletionTimestamp } = metaOf(document);
     metrics.rejected(kind);
     log.error(

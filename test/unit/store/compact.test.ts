@@ -25,6 +25,25 @@ test('says the same as the resource, for any number of them', () => {
   }
 });
 
+test('takes the document itself where it says the same, and never where it says more', () => {
+  const said = JSON.stringify(key(1));
+  const same = JSON.parse(said);
+  expect(compact(key(1), same)).toBe(same);
+  const more = JSON.parse(said);
+  more.metadata.managedFields = undefined;
+  more.spec.unheardOf = ['of'];
+  expect(JSON.stringify(compact(key(1), more))).toBe(said);
+  for (const [field, value] of [
+    ['enabled', false],
+    ['enabled', null],
+    ['displayName', undefined],
+  ] as const) {
+    const differs = JSON.parse(said);
+    differs.spec[field] = value;
+    expect(JSON.stringify(compact(key(1), differs)), field).toBe(said);
+  }
+});
+
 test('shares what two resources say alike, and nothing that differs', () => {
   const [first, second] = [compact(key(1)), compact(key(2))];
   if (first.kind !== 'APIKey' || second.kind !== 'APIKey') throw new Error('not keys');
