@@ -73,6 +73,15 @@ describe('workflows', () => {
     },
   );
 
+  test('advisories are looked for each week, and none is allowed for what is shipped', () => {
+    const { on, jobs } = parse(read('.github/workflows/security.yml')) as {
+      on: Record<string, unknown>;
+      jobs: { advisories: { steps: { run?: string }[] } };
+    };
+    expect(on).toHaveProperty('schedule');
+    expect(jobs.advisories.steps.flatMap(({ run = [] }) => run)).toContain('npm audit --omit=dev');
+  });
+
   test('the matrix has the oldest and the newest that we promise, and all that an API server decides', () => {
     const { jobs } = parse(read('.github/workflows/ci.yml')) as {
       jobs: { matrix: { strategy: { matrix: object }; steps: { run?: string }[] } };
