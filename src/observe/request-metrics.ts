@@ -200,7 +200,7 @@ function registerMeters(registry: Registry, meters: ReadonlyMap<string, RouteMet
   );
   histogram(
     'stream_gap_seconds',
-    'Time between two pieces of a stream’s content, as they came from the node.',
+    'Time between two pieces of a stream’s content, as they go to the caller.',
     (meter) => meter.gaps,
   );
   registerCollected(
