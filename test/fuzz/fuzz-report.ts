@@ -3,8 +3,15 @@ import type { RunDetails } from 'fast-check';
 export interface FuzzOptions {
   readonly runs: number;
   readonly seed: number;
-  /** How long the honest caller is listened to for each comparison. */
-  readonly compareMs: number;
+  readonly slowness: {
+    /** Blocks of six windows in which the honest caller is listened to. */
+    readonly blocks: number;
+    readonly windowMs: number;
+    /** How many times slower it may be beside malformed requests. */
+    readonly most: number;
+  };
+  /** Callers that send half a request and wait until the gateway gives them up, half a minute. */
+  readonly patient: number;
   /** After this no more cases are tried. */
   readonly limitMs: number;
 }

@@ -244,7 +244,7 @@ const encoded = fc
 
 const truncated = fc
   .record({ bytes: fc.oneof(badBodies, badHeaders), share: fc.double({ min: 0, max: 1, noNaN: true }) })
-  .map(({ bytes, share }) => bytes.subarray(0, Math.floor(bytes.length * share)));
+  .map(({ bytes, share }) => bytes.subarray(0, Math.max(1, Math.floor(bytes.length * share))));
 
 const garbage = fc.uint8Array({ minLength: 1, maxLength: 200 }).map((bytes) => Buffer.from(bytes));
 

@@ -22,6 +22,7 @@ import {
 } from '../../src/resources/sealed-key.ts';
 import { NotYamlError, parseManifest, parseManifests } from '../../src/store/parse-manifest.ts';
 import { needsParserToSplit, splitDocuments } from '../../src/store/split-documents.ts';
+import { editedDocument } from './edited-document.ts';
 import { type ParserProperty, quickly } from './properties.ts';
 import { sampleManifests } from './sample-manifests.ts';
 import { sampleRequests } from './sample-requests.ts';
@@ -338,6 +339,12 @@ const sealedTexts: ParserProperty = {
   ) as fc.IRawProperty<unknown>,
 };
 
+const edits: ParserProperty = {
+  name: 'edits of a document: it says what it should, and other lines stay byte for byte',
+  share: 0.5,
+  property: editedDocument as fc.IRawProperty<unknown>,
+};
+
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -349,5 +356,5 @@ function parsed(text: string): unknown {
 /** Everything that reads what others wrote, in this process. */
 export const parserProperties: readonly ParserProperty[] = [
   ...[inspected, ...converted, ...streamed, ...replied],
-  ...[manifests, objects, keyTexts, sealedTexts],
+  ...[manifests, objects, keyTexts, sealedTexts, edits],
 ];

@@ -78,6 +78,23 @@ export async function isAsIdleAs({ pid, probe }: Ground, before: Idle): Promise<
   return active <= activeOf(before) && descriptorsOf(pid).length <= before.descriptors;
 }
 
+/** What belongs to requests and connections of ours; of all others Node.js and the product keep some for later. */
+export const ownClasses: readonly string[] = [
+  ...['Attempt', 'Caller', 'Conversion', 'ConvertedPlain', 'ConvertedStreaming', 'Exchange', 'Progress'],
+  ...['RequestBody', 'StreamWatch', 'Pool', 'Slot'],
+];
+
+/** What there is more of than before. */
+export function leftOver(before: Idle, after: Idle): string[] {
+  const more = (name: string, was: number, is: number) => (is > was ? [`${name} ${was} → ${is}`] : []);
+  return [
+    ...ownClasses.flatMap((name) => more(name, before.objects[name] ?? 0, after.objects[name] ?? 0)),
+    ...more('descriptors', before.descriptors, after.descriptors),
+    ...more('handles and timers', activeOf(before), activeOf(after)),
+    ...more('listeners', before.listeners, after.listeners),
+  ];
+}
+
 /** Handles, requests and timers that keep the event loop alive. */
 export function activeOf({ resources }: Pick<Idle, 'resources'>): number {
   return Object.values(resources).reduce((sum, count) => sum + count, 0);

@@ -1,6 +1,6 @@
 import { arrivalDelay } from '../bench/statistics.ts';
 import type { SoakOptions } from './options.ts';
-import { activeOf, type Idle, type Sample } from './sample.ts';
+import { activeOf, type Idle, ownClasses, type Sample } from './sample.ts';
 import { slopeOf } from './slope.ts';
 import type { SoakRecord } from './soak.ts';
 
@@ -13,12 +13,6 @@ export interface Verdict {
 }
 
 const mib = 1024 * 1024;
-/** What belongs to requests and connections of ours; of all others Node.js and the product keep some for later. */
-const ownClasses = [
-  ...['Attempt', 'Caller', 'Conversion', 'ConvertedPlain', 'ConvertedStreaming', 'Exchange', 'Progress'],
-  ...['RequestBody', 'StreamWatch', 'Pool', 'Slot'],
-];
-
 /** Judges what was seen. */
 export function judge(record: SoakRecord, { limits, warmUpSeconds }: SoakOptions): Verdict[] {
   const { idle, load, reloads, servers, errors } = record;
