@@ -34,7 +34,7 @@ export default defineConfig({
         test: {
           name: 'crds',
           include: ['test/crds/**/*.test.ts'],
-          globalSetup: ['test/support/control-plane-setup.ts'],
+          globalSetup: ['test/support/control-plane/setup.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           maxWorkers: apiServerWorkers,
@@ -44,7 +44,7 @@ export default defineConfig({
         test: {
           name: 'cluster',
           include: ['test/cluster/**/*.test.ts'],
-          globalSetup: ['test/support/control-plane-setup.ts'],
+          globalSetup: ['test/support/control-plane/setup.ts'],
           testTimeout: 300_000,
           hookTimeout: 120_000,
           maxWorkers: apiServerWorkers,
@@ -54,7 +54,7 @@ export default defineConfig({
         test: {
           name: 'proof',
           include: ['test/proof/**/*.test.ts'],
-          globalSetup: ['test/support/control-plane-setup.ts'],
+          globalSetup: ['test/support/control-plane/setup.ts'],
           testTimeout: 150_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
@@ -66,7 +66,7 @@ export default defineConfig({
         test: {
           name: 'chart',
           include: ['test/chart/**/*.test.ts'],
-          globalSetup: ['test/support/control-plane-setup.ts'],
+          globalSetup: ['test/support/control-plane/setup.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
           // They wait for pods and Helm most of the time.
@@ -86,7 +86,7 @@ export default defineConfig({
         test: {
           name: 'telemetry',
           include: ['test/telemetry/**/*.test.ts'],
-          globalSetup: ['test/support/control-plane-setup.ts'],
+          globalSetup: ['test/support/control-plane/setup.ts'],
           testTimeout: 120_000,
           // Prometheus may have to be built first.
           hookTimeout: 1_800_000,
@@ -97,7 +97,7 @@ export default defineConfig({
         test: {
           name: 'console',
           include: ['test/console/**/*.test.ts'],
-          globalSetup: ['test/support/control-plane-setup.ts'],
+          globalSetup: ['test/support/control-plane/setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 30_000 } },

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { apiServerTestsLeftOut } from '../test/support/control-plane-binaries.ts';
+import { apiServerTestsLeftOut } from '../test/support/control-plane/binaries.ts';
 import { runChecks } from './check.ts';
 
 interface Counts {

@@ -175,7 +175,7 @@ const read: readonly Rule[] = [
     fits: /^[A-Z_]+=\S+ npm /,
     async holds(command, isMention) {
       const [, name = '', npm = ''] = /^([A-Z_]+)=\S+ (npm .*)/.exec(command) ?? [];
-      expect(readFileSync(`${root}/test/support/control-plane-binaries.ts`, 'utf8')).toContain(`'${name}'`);
+      expect(readFileSync(`${root}/test/support/control-plane/binaries.ts`, 'utf8')).toContain(`'${name}'`);
       await parseNpm(npm, isMention);
     },
   },

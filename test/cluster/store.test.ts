@@ -12,7 +12,7 @@ import type { Secret } from '../../src/resources/secret.ts';
 import { openKubernetesStore } from '../../src/store/kubernetes.ts';
 import type { Change, Store } from '../../src/store/store.ts';
 import { type Cluster, sharedCluster } from '../support/cluster.ts';
-import { kubernetesMinor } from '../support/control-plane-binaries.ts';
+import { kubernetesMinor } from '../support/control-plane/binaries.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Resources, resourcesOf } from '../support/resources.ts';
 

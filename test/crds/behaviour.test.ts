@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { crds } from '../../src/resources/crd.ts';
 import { parseResource, parseStored } from '../../src/resources/parse.ts';
 import { sharedCluster } from '../support/cluster.ts';
-import { kubernetesMinor } from '../support/control-plane-binaries.ts';
+import { kubernetesMinor } from '../support/control-plane/binaries.ts';
 import { manifest } from './manifests.ts';
 
 const cluster = sharedCluster();

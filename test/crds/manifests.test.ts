@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { sharedCluster } from '../support/cluster.ts';
-import { wantedKubernetes } from '../support/control-plane-binaries.ts';
-import { pinnedVersions } from '../support/control-plane-build.ts';
+import { wantedKubernetes } from '../support/control-plane/binaries.ts';
+import { pinnedVersions } from '../support/control-plane/build.ts';
 import { badManifests, serverMessage } from './bad-manifests.ts';
 import { boundCases } from './bound-cases.ts';
 import { changes } from './changes.ts';

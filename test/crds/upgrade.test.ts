@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { crds } from '../../src/resources/crd.ts';
 import { sharedCluster } from '../support/cluster.ts';
-import { kubernetesMinor } from '../support/control-plane-binaries.ts';
+import { kubernetesMinor } from '../support/control-plane/binaries.ts';
 import { waitUntilServed } from '../support/crd-served.ts';
 import { eventually } from '../support/eventually.ts';
 

@@ -2,7 +2,7 @@ import { access, mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
-import { withExclusiveLock } from './control-plane-lock.ts';
+import { withExclusiveLock } from './exclusive-lock.ts';
 import { fillFolder } from './fill-folder.ts';
 
 /**

@@ -16,7 +16,7 @@ export interface Guard {
 
 /** Starts a guard: a small process that waits for this one to end. It does not keep this process alive. */
 export function startGuard(): Guard {
-  const script = fileURLToPath(new URL('./control-plane-guard.ts', import.meta.url));
+  const script = fileURLToPath(new URL('./guard-process.ts', import.meta.url));
   // A group of its own: a Ctrl-C in the terminal must not end the guard before it has done its work.
   const child = spawn(process.execPath, [script], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
   child.unref();

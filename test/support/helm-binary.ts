@@ -1,7 +1,7 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { withExclusiveLock } from './control-plane-lock.ts';
+import { withExclusiveLock } from './exclusive-lock.ts';
 import { fillFolder } from './fill-folder.ts';
 import { runGo } from './run-go.ts';
 

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import protobuf from 'protobufjs';
-import { withExclusiveLock } from './control-plane-lock.ts';
+import { withExclusiveLock } from './exclusive-lock.ts';
 import { fillFolder } from './fill-folder.ts';
 
 const release = '1.45.2';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { isInContext, parseDockerfile } from '../../../scripts/dockerfile.ts';
 import { isAllowedLicence } from '../../../scripts/licence-rules.ts';
-import { wantedKubernetes } from '../../support/control-plane-binaries.ts';
+import { wantedKubernetes } from '../../support/control-plane/binaries.ts';
 
 const root = new URL('../../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');

@@ -7,7 +7,7 @@ import {
   apiServerTestsLeftOut,
   cacheFolder,
   controlPlaneBinaries,
-} from '../../support/control-plane-binaries.ts';
+} from '../../support/control-plane/binaries.ts';
 
 const programs = ['kube-apiserver', 'etcd', 'kubectl'];
 const said: string[] = [];

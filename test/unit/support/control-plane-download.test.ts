@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { downloadControllerManager } from '../../support/control-plane-download.ts';
+import { downloadControllerManager } from '../../support/control-plane/download.ts';
 
 const program = Buffer.from('the program');
 let digest: string;

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { withExclusiveLock } from '../../support/control-plane-lock.ts';
 import { eventually } from '../../support/eventually.ts';
+import { withExclusiveLock } from '../../support/exclusive-lock.ts';
 
 const support = new URL('../../support/', import.meta.url).href;
 let folder: string;
@@ -57,7 +57,7 @@ test('what a process has started and made goes with it, even by kill -9', async 
 test('a lock whose holder died by kill -9 is free at once', async () => {
   const file = join(folder, 'lock');
   await runUntilFirstLine(`
-    import { withExclusiveLock } from '${support}control-plane-lock.ts';
+    import { withExclusiveLock } from '${support}exclusive-lock.ts';
     await withExclusiveLock(${JSON.stringify(file)}, 1000, () => {}, () => {
       console.log('held');
       return new Promise((resolve) => setTimeout(resolve, 60_000));

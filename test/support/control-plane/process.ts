@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Guard } from './guard.ts';
+import type { Guard } from '../guard.ts';
 
 const pollEveryMs = 100;
 const startAttempts = 3;

@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node';
-import { type ControlPlane, type ControlPlaneAddress, startControlPlane } from './control-plane.ts';
-import { apiServerTestsLeftOut } from './control-plane-binaries.ts';
+import { type ControlPlane, type ControlPlaneAddress, startControlPlane } from '../control-plane.ts';
+import { apiServerTestsLeftOut } from './binaries.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

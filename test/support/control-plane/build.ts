@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Guard } from './guard.ts';
-import { runGo } from './run-go.ts';
+import type { Guard } from '../guard.ts';
+import { runGo } from '../run-go.ts';
 
-const moduleFolder = fileURLToPath(new URL('./control-plane', import.meta.url));
+const moduleFolder = fileURLToPath(new URL('.', import.meta.url));
 
 const packages = [
   'k8s.io/kubernetes/cmd/kube-apiserver',

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Agent, request } from 'undici';
-import type { ControlPlaneBinaries } from './control-plane-binaries.ts';
-import type { ControlPlaneCredentials } from './control-plane-credentials.ts';
-import type { ServerCommand } from './control-plane-process.ts';
+import type { ControlPlaneBinaries } from './binaries.ts';
+import type { ControlPlaneCredentials } from './credentials.ts';
+import type { ServerCommand } from './process.ts';
 
 const startTimeoutMs = 90_000;
 const issuer = 'https://kubernetes.default.svc';

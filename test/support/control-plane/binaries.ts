@@ -1,11 +1,11 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { buildControlPlane, pinnedVersions } from './control-plane-build.ts';
-import { downloadControlPlane } from './control-plane-download.ts';
-import { withExclusiveLock } from './control-plane-lock.ts';
-import { fillFolder } from './fill-folder.ts';
-import type { Guard } from './guard.ts';
+import { withExclusiveLock } from '../exclusive-lock.ts';
+import { fillFolder } from '../fill-folder.ts';
+import type { Guard } from '../guard.ts';
+import { buildControlPlane, pinnedVersions } from './build.ts';
+import { downloadControlPlane } from './download.ts';
 
 /** Paths of the programs that make up a control plane. The controller manager is optional: the official
  * download has it for Linux only. */
