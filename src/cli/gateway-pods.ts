@@ -17,26 +17,18 @@ export interface GatewayPodObject {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-/**
- * The running pods of gateways, at most `limit`: in all namespaces, or where this user may not list those in `namespace`
- * alone. Throws ApiError.
- */
+/** The running pods of gateways, at most `limit`, in a namespace or in all of them. Throws ApiError. */
 export async function listGatewayPods(
   client: KubeClient,
-  namespace: string,
+  namespace: string | undefined,
   limit: number,
   signal: AbortSignal,
 ): Promise<readonly GatewayPodObject[]> {
-  const list = (of: string | undefined): Promise<unknown> =>
-    client.request({
-      method: 'GET',
-      path: resourcePath({ group: '', version: 'v1', plural: 'pods', namespace: of }),
-      query: { labelSelector: gatewayLabels, fieldSelector: 'status.phase=Running', limit },
-      signal,
-    });
-  const found = await list(undefined).catch((error: unknown) => {
-    if (isForbidden(error)) return list(namespace);
-    throw error;
+  const found = await client.request({
+    method: 'GET',
+    path: resourcePath({ group: '', version: 'v1', plural: 'pods', namespace }),
+    query: { labelSelector: gatewayLabels, fieldSelector: 'status.phase=Running', limit },
+    signal,
   });
   return (found as { readonly items?: readonly GatewayPodObject[] | null }).items ?? [];
 }

@@ -64,7 +64,7 @@ export const helpTopics: Readonly<Record<string, (calledAs: string) => string>> 
         ['--home-namespace NS', "the controller's namespace, where a key is sealed"],
       ]),
       '',
-      'MODEL_GATEWAY_MANIFESTS and MODEL_GATEWAY_DATA stand for those flags.',
+      'MODEL_GATEWAY_MANIFESTS, _DATA and _HOME_NAMESPACE stand for those flags.',
       'Tables are coloured on a terminal alone; NO_COLOR=1 switches that off.',
       '',
     ].join('\n'),

@@ -111,6 +111,11 @@ function dataOf(flags: PlaceFlags, env: Env): string | undefined {
   return flags.data ?? (flags.manifests === undefined ? env['MODEL_GATEWAY_DATA'] || undefined : undefined);
 }
 
+/** The namespace that was named as the controller's; undefined has it looked for. */
+export function homeNamespaceOf(flags: PlaceFlags, env: Env): string | undefined {
+  return flags.homeNamespace ?? (env['MODEL_GATEWAY_HOME_NAMESPACE'] || undefined);
+}
+
 /**
  * Opens the place that the flags, or `MODEL_GATEWAY_MANIFESTS` and `MODEL_GATEWAY_DATA`, name.
  *
@@ -133,7 +138,7 @@ export async function openPlace(flags: PlaceFlags, env: Env): Promise<Declaratio
     );
   }
   if (manifests !== undefined) return openFolder(manifests, flags, env);
-  return openCluster(flags);
+  return openCluster(flags, env);
 }
 
 async function openFolder(manifests: string, flags: PlaceFlags, env: Env): Promise<Declarations> {
@@ -141,14 +146,14 @@ async function openFolder(manifests: string, flags: PlaceFlags, env: Env): Promi
   return folderDeclarations({ manifests, data: dataOf(flags, env), namespace: flags.namespace });
 }
 
-async function openCluster(flags: PlaceFlags): Promise<Declarations> {
+async function openCluster(flags: PlaceFlags, env: Env): Promise<Declarations> {
   const [client, { clusterDeclarations }] = await Promise.all([
     connectCluster(flags),
     import('./edit/cluster-declarations.ts'),
   ]);
   return clusterDeclarations(client, {
     namespace: flags.namespace,
-    homeNamespace: flags.homeNamespace,
+    homeNamespace: homeNamespaceOf(flags, env),
   });
 }
 

@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubeClient } from '../kube/client.ts';
-import { resourcePath } from '../kube/paths.ts';
-import { getObject } from '../kube/verbs.ts';
 import { sealApiKey } from '../resources/sealed-key.ts';
-import { recipientFile, sealingSecretName } from '../store/sealing.ts';
+import { recipientFile } from '../store/sealing.ts';
+import { clusterRecipient } from './edit/cluster-recipient.ts';
+import { DeclarationError } from './edit/declarations.ts';
+
+/** Longest time to look for the recipient in a cluster. */
+const longestMs = 30_000;
 
 export interface SealRequest {
   /** The node's `metadata.name` and `spec.baseURL`: the sealed key opens for these alone. */
@@ -61,27 +64,11 @@ async function findRecipient(
   }
   const client = connect();
   try {
-    const home = homeNamespace ?? client.namespace();
-    const path = resourcePath({
-      group: '',
-      version: 'v1',
-      plural: 'configmaps',
-      namespace: home,
-      name: sealingSecretName,
-    });
-    const found = await getObject(client, path).catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new SealError(
-        `The ConfigMap ${home}/${sealingSecretName} cannot be read (${reason}); name the controller's namespace with --home-namespace, or seal offline with --recipient.`,
-      );
-    });
-    const published = (found as { data?: { recipient?: unknown } }).data?.recipient;
-    if (typeof published !== 'string') {
-      throw new SealError(
-        `The ConfigMap ${home}/${sealingSecretName} has no entry "recipient"; is the controller running?`,
-      );
-    }
-    return { recipient: published, namespace: namespace ?? client.namespace() };
+    const found = await clusterRecipient(client, homeNamespace, AbortSignal.timeout(longestMs));
+    return { recipient: found, namespace: namespace ?? client.namespace() };
+  } catch (error) {
+    if (!(error instanceof DeclarationError)) throw error;
+    throw new SealError(`${error.message} Or seal offline with --recipient.`);
   } finally {
     client.close();
   }

@@ -8,7 +8,14 @@ import { exitCodes } from '../cli/exit-codes.ts';
 import { gatewayURL } from '../cli/gateway-url.ts';
 import { explained } from '../cli/help.ts';
 import { listenAddress } from '../cli/listen-address.ts';
-import { connectCluster, isFolder, listedNamespace, type PlaceFlags, withPlace } from '../cli/place.ts';
+import {
+  connectCluster,
+  homeNamespaceOf,
+  isFolder,
+  listedNamespace,
+  type PlaceFlags,
+  withPlace,
+} from '../cli/place.ts';
 import { adminCircuits, defaultAdminURL } from '../cli/route/admin-circuits.ts';
 import { podCircuits } from '../cli/route/pod-circuits.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -48,7 +55,7 @@ export const addConsole: AddCommand = (program, context) => {
     )
     .option('--gateway-url <url>', 'base URL of the gateway (else by port-forward)', baseURL)
     .option('--gateway-ca <file>', "authority of the gateway's certificate")
-    .option('--home-namespace <name>', "the platform team's namespace (as listed)")
+    .option('--home-namespace <name>', "the platform team's, of controller and gateway")
     .option('--admin-url <url>', 'of a gateway on a folder (http://127.0.0.1:9090)')
     .option('--read-only', 'nothing can be changed')
     .option('--no-open', 'do not open the browser')
@@ -61,13 +68,14 @@ export const addConsole: AddCommand = (program, context) => {
       const isOpen = opensToOthers(flags, tls);
       const gatewayCA = await gatewayCAOf(flags);
       const declarations = await context.declarations(flags);
+      const home = homeNamespaceOf(flags, context.env);
       const running: RunningConsole = await startConsole({
         declarations,
         namespace: listedNamespace(flags, declarations),
         explain: explainFrom(
           declarations,
-          flags.homeNamespace ?? declarations.namespace,
-          circuitsOf(flags, declarations.namespace, context.env),
+          home ?? declarations.namespace,
+          circuitsOf(flags, home ?? declarations.namespace, context.env),
           context.signal,
           listedNamespace(flags, declarations),
         ),
@@ -77,9 +85,7 @@ export const addConsole: AddCommand = (program, context) => {
         readOnly: flags.readOnly ?? false,
         gatewayURL: flags.gatewayUrl,
         gatewayCA,
-        ...(isFolder(flags, context.env)
-          ? {}
-          : { reach: reachOf(flags, declarations.namespace, context.signal) }),
+        ...(isFolder(flags, context.env) ? {} : { reach: reachOf(flags, home, context.signal) }),
         version: productVersion(),
         idleMs: flags.idleMinutes * 60_000,
         now: () => context.clock.wall().getTime(),
@@ -121,12 +127,12 @@ function circuitsOf(flags: Flags, namespace: string, env: CommandContext['env'])
   let client: Promise<KubeClient> | undefined;
   return async (signal) => {
     client ??= connectCluster(flags);
-    return podCircuits(await client, flags.homeNamespace ?? namespace, signal);
+    return podCircuits(await client, namespace, signal);
   };
 }
 
 /** A gateway of the cluster, found when the first model is tried. */
-function reachOf(flags: Flags, namespace: string, signal: AbortSignal): Reach {
+function reachOf(flags: Flags, home: string | undefined, signal: AbortSignal): Reach {
   let found: Promise<Reach> | undefined;
   const find = async (): Promise<Reach> => {
     // The tunnel is client-node's, which knows no groups to act for: without them it might do more than was meant.
@@ -143,7 +149,7 @@ function reachOf(flags: Flags, namespace: string, signal: AbortSignal): Reach {
     ]);
     const { kubeconfig, context, as, gatewayCa } = flags;
     const config = loadKubeconfig({ kubeconfig, context, as });
-    return reachByForward(client, config, flags.homeNamespace ?? namespace, gatewayCa, signal);
+    return reachByForward(client, config, home, gatewayCa, signal);
   };
   return async (asking) => {
     found ??= find();

@@ -9,6 +9,8 @@ import type { Reach } from './try-route.ts';
 
 const mostPods = 100;
 const remedy = 'Or start the console with --gateway-url URL.';
+const named =
+  "Start the console with --home-namespace NAME, where the gateway's pods run, or with --gateway-url URL.";
 
 interface Pod {
   readonly namespace: string;
@@ -18,14 +20,15 @@ interface Pod {
 }
 
 /**
- * Reaches a gateway of the cluster over the API server, with the user's own rights: a pod is found by its labels, in all
- * namespaces or, where that is not allowed, in `namespace`. `caFile` is trusted where it serves HTTPS. Throws
- * DeclarationError with the right that is missing.
+ * Reaches a gateway of the cluster over the API server, with the user's own rights: a pod is found by its labels, in
+ * `namespace`, else in the only namespace of the cluster that has one. Labels prove nothing, and a caller's key is sent
+ * there: of several namespaces none is taken, nor one that was not named where others cannot be seen. `caFile` is trusted
+ * where it serves HTTPS. Throws DeclarationError with what is missing.
  */
 export function reachByForward(
   client: KubeClient,
   config: SharedKubeConfig,
-  namespace: string,
+  namespace: string | undefined,
   caFile: string | undefined,
   signal: AbortSignal,
 ): Reach {
@@ -48,26 +51,46 @@ export function reachByForward(
   };
 }
 
-async function gatewayPod(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Pod> {
+async function gatewayPod(
+  client: KubeClient,
+  namespace: string | undefined,
+  signal: AbortSignal,
+): Promise<Pod> {
+  const found = await listed(client, namespace, signal);
+  const pods = found.flatMap(podOf);
+  const namespaces = [...new Set(pods.map((pod) => pod.namespace))].sort();
+  // A list that was cut short might hide the gateway behind pods that only look like one.
+  if (namespaces.length > 1 || (namespace === undefined && found.length >= mostPods)) {
+    throw new DeclarationError(
+      'Unavailable',
+      `Pods of gateways run in several namespaces (${namespaces.join(', ')}), and the key would go to one of them. ${named}`,
+    );
+  }
+  const [pod] = pods.sort((one, other) => Number(other.isReady) - Number(one.isReady));
+  if (pod !== undefined) return pod;
+  const where = namespace === undefined ? 'here' : `in the namespace ${namespace}`;
+  throw new DeclarationError(
+    'Unavailable',
+    `No pod of a gateway runs ${where} (labels ${gatewayLabels}). Install one. ${remedy}`,
+  );
+}
+
+async function listed(client: KubeClient, namespace: string | undefined, signal: AbortSignal) {
   try {
-    const pods = (await listGatewayPods(client, namespace, mostPods, signal)).flatMap(podOf);
-    const [pod] = pods.sort((one, other) => Number(other.isReady) - Number(one.isReady));
-    if (pod !== undefined) return pod;
+    return await listGatewayPods(client, namespace, mostPods, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (isForbidden(error)) {
       throw new DeclarationError(
         'Forbidden',
-        `You may not list pods, neither in all namespaces nor in ${namespace}, so no gateway is found to try. Ask for that right. ${remedy}`,
+        namespace === undefined
+          ? `You may not list pods in all namespaces, so it cannot be seen which are the gateway's. ${named}`
+          : `You may not list pods in ${namespace}, so no gateway is found to try. Ask for that right. ${remedy}`,
       );
     }
     const reason = error instanceof Error ? error.message : String(error);
     throw new DeclarationError('Unavailable', `The gateways cannot be looked for: ${reason}. ${remedy}`);
   }
-  throw new DeclarationError(
-    'Unavailable',
-    `No pod of a gateway runs here (labels ${gatewayLabels}). Install one. ${remedy}`,
-  );
 }
 
 function podOf({ metadata, spec, status }: GatewayPodObject): (Pod & { readonly isReady: boolean })[] {

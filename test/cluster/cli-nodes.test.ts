@@ -58,7 +58,7 @@ test('the life of nodes and models in a cluster, as in a folder', async () => {
   await cluster.client.ask('POST', `/api/v1/namespaces/${namespace}/configmaps`, { body });
   vi.stubEnv('KUBECONFIG', kubeconfig);
   vi.stubEnv('TMPDIR', scratch);
-  await expectSteps(nodeSteps, {});
+  await expectSteps(nodeSteps, { MODEL_GATEWAY_HOME_NAMESPACE: namespace });
 });
 
 test('sync waits and tells what came and went; every example runs against a controller', async () => {
@@ -66,6 +66,7 @@ test('sync waits and tells what came and went; every example runs against a cont
   const upstream = await stage.upstream({ models: ['gpt-5', 'text-embedding-3'] });
   const kubeconfig = await userIn(stage.home, 'admin', 'admin');
   vi.stubEnv('KUBECONFIG', kubeconfig);
+  const env = { MODEL_GATEWAY_HOME_NAMESPACE: stage.home };
   const fresh = async (): Promise<void> => {
     const nodes = `/apis/modelgateway.dev/v1alpha1/namespaces/${stage.home}/upstreamnodes`;
     await cluster.client.ask('DELETE', nodes);
@@ -105,7 +106,7 @@ test('sync waits and tells what came and went; every example runs against a cont
     await fresh();
     const [command = '', file] = example.split(' <');
     const input = file === undefined ? '' : await readFile(join(scratch, file.trim()), 'utf8');
-    const { code, stderr } = await runHere(words(command), { input });
+    const { code, stderr } = await runHere(words(command), { input, env });
     expect
       .soft({ example, code, stderr: code === 0 ? '' : stderr })
       .toEqual({ example, code: 0, stderr: '' });

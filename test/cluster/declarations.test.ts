@@ -7,6 +7,7 @@ import { connectKube } from '../../src/kube/connect.ts';
 import { type Cluster, sharedCluster } from '../support/cluster.ts';
 import { declarationsContract, refusal } from '../support/declarations-contract.ts';
 import { resourcePathOf } from '../support/resources.ts';
+import { addServiceAccount } from '../support/roles.ts';
 
 let cluster: Cluster;
 let client: KubeClient;
@@ -357,20 +358,37 @@ describe('rights and failures', () => {
     }
   });
 
-  test('the sealing recipient is found in the home namespace, or wherever there is only one', async () => {
-    const home = await cluster.newNamespace('home');
-    const missing = await refusal(
-      clusterDeclarations(client, { homeNamespace: home }).sealingRecipient(signal),
-    );
+  test('the sealing recipient is that of the named namespace; of several none is taken, nor one that may hide others', async () => {
+    const [home, other] = [await cluster.newNamespace('home'), await cluster.newNamespace('not-home')];
+    const recipient = (homeNamespace: string | undefined, reader = client) =>
+      clusterDeclarations(reader, { homeNamespace }).sealingRecipient(signal);
+    const missing = await refusal(recipient(home));
     expect([missing.reason, missing.message]).toEqual([
       'NotFound',
       expect.stringContaining('--home-namespace'),
     ]);
-    const body = { metadata: { name: 'model-gateway-sealing' }, data: { recipient: 'age1test' } };
-    await cluster.client.ask('POST', `/api/v1/namespaces/${home}/configmaps`, { body });
-    expect(await clusterDeclarations(client, { homeNamespace: home }).sealingRecipient(signal)).toBe(
-      'age1test',
-    );
+    for (const [namespace, published] of [
+      [home, 'age1test'],
+      [other, 'age1planted'],
+    ] as const) {
+      const body = { metadata: { name: 'model-gateway-sealing' }, data: { recipient: published } };
+      await cluster.client.ask('POST', `/api/v1/namespaces/${namespace}/configmaps`, { body });
+    }
+    expect(await recipient(home)).toBe('age1test');
+    const several = await refusal(recipient(undefined));
+    expect(several.message).toMatch(/Several namespaces .* name the controller's namespace/);
+    expect(several.message).toContain(home);
+    expect(several.message).toContain(other);
+    // Whoever's context is a namespace where others may make ConfigMaps trusts none of them unasked.
+    await addServiceAccount(cluster, other, 'member');
+    const kubeconfig = await cluster.kubeconfigFor({ namespace: other, name: 'member' });
+    const member = connectKube({ kubeconfig, userAgent: 'test/1' });
+    const narrow = await refusal(recipient(undefined, member));
+    expect([narrow.reason, narrow.message]).toEqual([
+      'Forbidden',
+      expect.stringContaining('--home-namespace'),
+    ]);
+    member.close();
   });
 });
 

@@ -165,7 +165,7 @@ ${sealed.replaceAll(/^/gm, '  ')}
     const args = ['seal', '--kubeconfig', stage.cluster.address.kubeconfig, '--home-namespace', 'nowhere'];
     const failed = await runProduct([...args, '--name', 'n', '--base-url', 'https://x.example/v1'], 'sk-x');
     expect(failed.code).toBe(2);
-    expect(failed.stderr).toContain('ConfigMap nowhere/model-gateway-sealing cannot be read');
+    expect(failed.stderr).toContain('no ConfigMap nowhere/model-gateway-sealing');
     expect(failed.stderr).not.toContain('sk-x');
   });
 });

@@ -41,6 +41,7 @@ afterAll(async () => {
 
 const person = (name: string, more: readonly object[]): Promise<string> =>
   addPerson(stage.cluster, name, [stage.home], sees, more);
+const there = (): readonly string[] => ['--home-namespace', stage.home];
 
 /** A pod of a gateway as the chart labels it, which says that it listens on `containerPort`. */
 async function addPod(
@@ -48,6 +49,7 @@ async function addPod(
   containerPort: number,
   nodeName?: string,
   args: readonly string[] = [],
+  namespace = stage.home,
 ): Promise<void> {
   const labels = { 'app.kubernetes.io/part-of': 'model-gateway', 'app.kubernetes.io/component': 'gateway' };
   const containers = [{ name: 'gateway', image: 'gateway', args, ports: [{ name: 'http', containerPort }] }];
@@ -56,7 +58,7 @@ async function addPod(
     containers,
     ...(nodeName === undefined ? {} : { nodeName }),
   };
-  const path = `/api/v1/namespaces/${stage.home}/pods`;
+  const path = `/api/v1/namespaces/${namespace}/pods`;
   await stage.cluster.client.ask('POST', path, { body: { metadata: { name, labels }, spec } });
   const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
   await stage.cluster.client.ask('PATCH', `${path}/${name}/status`, { body: { status } });
@@ -82,25 +84,50 @@ async function tried(kubeconfig: string, ...flags: readonly string[]): Promise<s
 
 test('a gateway of the cluster is looked for and reached with the own rights; what is missing is said', async () => {
   const { home } = stage;
-  expect(await tried(await person('no-pods', []))).toContain('You may not list pods');
-  expect(await tried(await person('no-gateway', [pods]))).toContain('No pod of a gateway runs here');
+  expect(await tried(await person('no-pods', []), ...there())).toContain(`You may not list pods in ${home}`);
+  expect(await tried(await person('no-gateway', [pods]), ...there())).toContain(
+    `No pod of a gateway runs in the namespace ${home}`,
+  );
   // On no node: there is nowhere to forward to.
   await addPod('nowhere', port);
-  expect(await tried(await person('no-forward', [pods]))).toContain(
+  expect(await tried(await person('no-forward', [pods]), ...there())).toContain(
     `You may not create pods/portforward in the namespace ${home}`,
   );
   const all = await person('all', [pods, forwards]);
-  expect(await tried(all)).toContain(
+  expect(await tried(all, ...there())).toContain(
     `The gateway at the pod ${home}/nowhere cannot be reached: the API server answered 400`,
   );
   await removePod('nowhere');
   await addPod('silent', 1, home);
-  expect(await tried(all)).toMatch(
+  expect(await tried(all, ...there())).toMatch(
     new RegExp(
       `The gateway at the pod ${home}/silent cannot be reached: error forwarding port 1 to pod.*ECONNREFUSED`,
     ),
   );
   await removePod('silent');
+});
+
+test('a key goes to no pod of a namespace that was not named where others have one, or cannot be seen', async () => {
+  const other = await stage.cluster.newNamespace('forward-other');
+  await addPod('impostor', port, undefined, [], other);
+  await addPod('real', port, stage.home);
+  const before = kubelet.forwarded.length;
+  // What anybody can make looks like a gateway; what is said names the places and both remedies.
+  const everywhere = await tried(stage.cluster.address.kubeconfig);
+  expect(everywhere).toMatch(/several namespaces \(.*\), and the key would go to one of them/);
+  for (const said of [other, stage.home, '--home-namespace NAME', '--gateway-url URL']) {
+    expect(everywhere).toContain(said);
+  }
+  const narrow = await tried(await person('narrow', [pods, forwards]));
+  expect(narrow).toContain('You may not list pods in all namespaces');
+  expect(narrow).toContain('--home-namespace NAME');
+  expect(kubelet.forwarded.length).toBe(before);
+  // Named, it is reached: the gateway itself answers that it does not know the key.
+  expect(await tried(stage.cluster.address.kubeconfig, ...there())).toContain('API key');
+  await removePod('real');
+  await stage.cluster.client.ask('DELETE', `/api/v1/namespaces/${other}/pods/impostor`, {
+    body: { gracePeriodSeconds: 0 },
+  });
 });
 
 test('kubectl forwards a port to the pod through the kubelet that is played here, so it is one', async () => {
@@ -118,7 +145,7 @@ test('kubectl forwards a port to the pod through the kubelet that is played here
 });
 
 test('a chat from the page reaches the pod over the API server and is streamed back', async () => {
-  await using console = await startClusterConsole(await person('tries', [pods, forwards]));
+  await using console = await startClusterConsole(await person('tries', [pods, forwards]), there());
   await using someone = await openConsole(browser, console.address);
   const { page } = someone;
   await someone.visit('/try?model=alpha');
@@ -145,7 +172,7 @@ test('a pod that serves HTTPS is reached too, past the names in its certificate 
   await removePod('gateway');
   await addPod('gateway-https', Number(new URL(gateway.baseURL()).port), stage.home, flags);
   const kubeconfig = await person('tries-https', [pods, forwards]);
-  expect(await tried(kubeconfig)).toMatch(/gateway-https cannot be reached: .*--gateway-ca FILE/);
+  expect(await tried(kubeconfig, ...there())).toMatch(/gateway-https cannot be reached: .*--gateway-ca FILE/);
   // The gateway itself answers: it does not know the key.
-  expect(await tried(kubeconfig, '--gateway-ca', file('ca1.crt'))).toContain('API key');
+  expect(await tried(kubeconfig, ...there(), '--gateway-ca', file('ca1.crt'))).toContain('API key');
 });

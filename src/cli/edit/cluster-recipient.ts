@@ -11,50 +11,58 @@ interface ConfigMap {
   readonly data?: { readonly recipient?: unknown };
 }
 
+const remedy = "name the controller's namespace with --home-namespace (or MODEL_GATEWAY_HOME_NAMESPACE)";
+
 /**
- * The age recipient that the controller publishes in its own namespace: the given one, else that of the context, else
- * the only one in the cluster that has it. Throws DeclarationError.
+ * The age recipient that the controller publishes in its own namespace: the given one, else the only one of the cluster.
+ * A namespace that was not named is never trusted by itself, nor one of several: whoever may make a ConfigMap there could
+ * publish a recipient of their own, and open what is sealed to it. Throws DeclarationError.
  */
 export async function clusterRecipient(
   client: KubeClient,
   homeNamespace: string | undefined,
   signal: AbortSignal,
 ): Promise<string> {
-  const home = homeNamespace ?? client.namespace();
-  const failures: string[] = [];
-  const near = await readOne(client, home, signal, failures);
   const found =
-    near === undefined && homeNamespace === undefined ? await search(client, signal, failures) : [near];
-  const recipients = new Map(
-    found.flatMap((each): [string, string][] => {
-      const recipient = each?.data?.recipient;
-      return typeof recipient === 'string' ? [[each?.metadata?.namespace ?? home, recipient]] : [];
-    }),
+    homeNamespace === undefined ? await search(client, signal) : await readOne(client, homeNamespace, signal);
+  const published = found.flatMap(({ metadata, data }) =>
+    typeof data?.recipient === 'string'
+      ? [{ namespace: metadata?.namespace ?? '', recipient: data.recipient }]
+      : [],
   );
-  const [[, recipient] = ['', undefined], ...others] = recipients;
-  if (recipient !== undefined && others.length === 0) return recipient;
-  if (recipients.size > 1) {
+  const [first] = published;
+  if (first === undefined) {
+    const where = homeNamespace === undefined ? '' : `${homeNamespace}/`;
     throw new DeclarationError(
       'NotFound',
-      `Several namespaces have a ConfigMap ${sealingSecretName} (${[...recipients.keys()].join(', ')}); name the controller's with --home-namespace.`,
+      `The key that credentials are sealed to was not found: no ConfigMap ${where}${sealingSecretName} with an entry "recipient". Is the controller running? If it is, ${remedy}.`,
     );
   }
-  const why = failures.length === 0 ? 'is the controller running?' : `${failures.join('; ')}.`;
-  throw new DeclarationError(
-    'NotFound',
-    `The key that credentials are sealed to was not found: no ConfigMap ${home}/${sealingSecretName} with an entry "recipient"; name the controller's namespace with --home-namespace. (${why})`,
-  );
+  if (published.some(({ recipient }) => recipient !== first.recipient)) {
+    const namespaces = published.map(({ namespace }) => namespace).sort();
+    throw new DeclarationError(
+      'NotFound',
+      `Several namespaces have a ConfigMap ${sealingSecretName} (${namespaces.join(', ')}), and whoever published it can open what is sealed to it: ${remedy}.`,
+    );
+  }
+  return first.recipient;
 }
 
-async function readOne(client: KubeClient, namespace: string, signal: AbortSignal, failures: string[]) {
+async function readOne(client: KubeClient, namespace: string, signal: AbortSignal): Promise<ConfigMap[]> {
   const path = resourcePath({ ...configMaps, namespace, name: sealingSecretName });
-  return getObject(client, path, { signal }).then(
-    (object) => object as ConfigMap,
-    (error: unknown) => note(error, signal, failures, `namespace ${namespace}`),
-  );
+  try {
+    return [(await getObject(client, path, { signal })) as ConfigMap];
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ApiError && error.status === 404) return [];
+    throw new DeclarationError(
+      error instanceof ApiError && error.status === 403 ? 'Forbidden' : 'Unavailable',
+      `The ConfigMap ${namespace}/${sealingSecretName}, with the key that credentials are sealed to, cannot be read: ${reasonOf(error)}.`,
+    );
+  }
 }
 
-async function search(client: KubeClient, signal: AbortSignal, failures: string[]): Promise<ConfigMap[]> {
+async function search(client: KubeClient, signal: AbortSignal): Promise<ConfigMap[]> {
   const query = { fieldSelector: `metadata.name=${sealingSecretName}` };
   try {
     const found: ConfigMap[] = [];
@@ -63,17 +71,17 @@ async function search(client: KubeClient, signal: AbortSignal, failures: string[
     }
     return found;
   } catch (error) {
-    note(error, signal, failures, 'all namespaces');
-    return [];
+    signal.throwIfAborted();
+    throw new DeclarationError(
+      error instanceof ApiError && error.status === 403 ? 'Forbidden' : 'Unavailable',
+      `The key that credentials are sealed to cannot be looked for, as ConfigMaps of all namespaces are not to be listed (${reasonOf(error)}): ${remedy}.`,
+    );
   }
 }
 
 const configMaps = { group: '', version: 'v1', plural: 'configmaps' };
 
-function note(error: unknown, signal: AbortSignal, failures: string[], where: string): undefined {
-  signal.throwIfAborted();
-  if (error instanceof ApiError && error.status === 404) return undefined;
-  const reason = error instanceof ApiError ? error.reason : String(error);
-  failures.push(`ConfigMaps of ${where}: ${reason}`);
-  return undefined;
+function reasonOf(error: unknown): string {
+  if (error instanceof ApiError) return error.reason;
+  return error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
 }

@@ -69,7 +69,11 @@ async function gatewayPods(
   signal: AbortSignal,
 ): Promise<Pod[] | { readonly missing: string }> {
   try {
-    const found = await listGatewayPods(client, namespace, mostListed, signal);
+    const list = (of: string | undefined) => listGatewayPods(client, of, mostListed, signal);
+    const found = await list(undefined).catch((error: unknown) => {
+      if (isForbidden(error)) return list(namespace);
+      throw error;
+    });
     return found.flatMap((item) => podOf(item) ?? []);
   } catch (error) {
     signal.throwIfAborted();
