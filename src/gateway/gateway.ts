@@ -26,6 +26,7 @@ import { createKeysApi } from './keys-api.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { RequestDone } from './progress.ts';
 import { declareRoutes, routeNames, shortcutModelCalls } from './routes.ts';
+import { takeWaiting } from './take-waiting.ts';
 import { refuseUnrouted, unrouted } from './unrouted.ts';
 
 /** The traffic side: the HTTP API on one port. */
@@ -69,6 +70,8 @@ export interface GatewayOptions {
   readonly random?: () => number;
 }
 
+/** How long connections that wait to be accepted are taken before the listener is closed. */
+const lastConnectionsMs = 1_000;
 /** How long idle connections stay open after the listener was closed, for requests already on their way. */
 const lastRequestsMs = 100;
 /** How long answers that were written may take to leave through their sockets. */
@@ -138,10 +141,12 @@ export function createGateway(options: GatewayOptions): Gateway {
   const stop = async (graceMs: number, limitMs: number): Promise<void> => {
     draining = true;
     await delay(graceMs);
+    await takeWaiting(app.server, lastConnectionsMs);
     // Refuses new connections only; http.Server's own close would also cut idle ones, on which a request may be
     // on its way at this moment. It is answered, and the connection closed with it.
     NetServer.prototype.close.call(app.server);
     await delay(lastRequestsMs);
+    await takeWaiting(app.server, lastRequestsMs);
     app.server.closeIdleConnections();
     await Promise.race([untilIdle(), delay(Math.max(limitMs - graceMs, 0), undefined, { ref: false })]);
     await destroy();

@@ -98,6 +98,37 @@ test('a request that was on its way on a kept-alive connection when the listener
   await drained;
 });
 
+/** As garbage collection or a neighbour on the machine does. */
+const stall = (ms: number) => {
+  for (const began = performance.now(); performance.now() - began < ms; );
+};
+
+test('what came while the process stood still is answered: a request before idle connections are closed, connections before the listener is', async () => {
+  (upstream.answers as { chunkDelayMilliseconds: number }).chunkDelayMilliseconds = 0;
+  const body = '{"model":"m","messages":[]}';
+  const call = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  let drained = Promise.resolve();
+  let late: Promise<string>[] = [];
+  const answers = await rawExchange(gateway.port, async (socket) => {
+    socket.write(call);
+    await once(socket, 'data');
+    drained = gateway.gateway.drain(5_000, 50);
+    late = Array.from({ length: 5 }, () =>
+      rawExchange(gateway.port, async (other) => void other.write(call)),
+    );
+    // Until the grace is over.
+    stall(200);
+    await Promise.all(late);
+    await delay(20);
+    socket.write(call);
+    // Until idle connections are closed.
+    stall(300);
+  });
+  expect(answers.match(/HTTP\/1.1 200 OK/g)).toHaveLength(2);
+  for (const answer of await Promise.all(late)) expect(answer).toContain('HTTP/1.1 200 OK');
+  await drained;
+});
+
 test('what outlives the limit is cut off', async () => {
   upstream.respondWith('/chat/completions', { kind: 'hangMidStream', chunks: 1 });
   const { body } = await ask(true);
