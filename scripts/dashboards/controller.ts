@@ -38,7 +38,7 @@ export const controllerDashboard: Dashboard = {
           ],
         },
         {
-          title: 'Keys that wait',
+          title: 'Resources that wait',
           about: '',
           kind: 'timeseries',
           unit: 'short',

@@ -82,11 +82,11 @@ export function createControllerMetrics(registry: Registry, now: () => number): 
   });
   const active = gauge('active_workers', 'Workers that reconcile now.');
   const most = gauge('max_concurrent_reconciles', 'Workers there are.');
-  const depth = queueGauge('depth', 'Keys that wait.');
-  const adds = queueCounter('adds_total', 'Keys added.');
-  const retries = queueCounter('retries_total', 'Keys put off after a failure.');
-  const waited = queueHistogram('queue_duration_seconds', 'How long keys waited.');
-  const worked = queueHistogram('work_duration_seconds', 'How long keys were worked on.');
+  const depth = queueGauge('depth', 'Resources that wait.');
+  const adds = queueCounter('adds_total', 'Resources added.');
+  const retries = queueCounter('retries_total', 'Resources put off after a failure.');
+  const waited = queueHistogram('queue_duration_seconds', 'How long resources waited.');
+  const worked = queueHistogram('work_duration_seconds', 'How long resources were worked on.');
   queueGauge('unfinished_work_seconds', 'Sum of the ages of the work in progress.', (self) => {
     for (const name of sources.keys())
       self.set(

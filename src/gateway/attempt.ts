@@ -11,6 +11,7 @@ import type { UpstreamRequest } from '../upstream/request.ts';
 import { send } from '../upstream/send.ts';
 import { type AttemptOutcome, outcomeOfError } from './attempt-outcome.ts';
 import type { AttemptReports } from './attempt-reports.ts';
+import type { AttemptResult } from './attempt-result.ts';
 import { type Caller, type CallerListener, eventStreamHeaders } from './caller.ts';
 import { ErrorBody } from './error-body.ts';
 import { GatewayError } from './errors.ts';
@@ -21,15 +22,6 @@ import { beginsAsJson, HeldStream } from './held-stream.ts';
 import type { Limits } from './limits.ts';
 import { StreamWatch } from './stream-watch.ts';
 import { lastTokenUsage } from './token-usage.ts';
-
-/**
- * How an attempt went: it answers the caller and needs nothing more (the reports hear how that ends), it failed, or the
- * caller left meanwhile.
- */
-export type Outcome =
-  | { readonly kind: 'answering' }
-  | { readonly kind: 'failed'; readonly failure: Failure }
-  | { readonly kind: 'gone' };
 
 /** What an attempt is told; all of it stays the same while it runs. */
 export interface AttemptOptions {
@@ -43,8 +35,8 @@ export interface AttemptOptions {
   readonly candidate: Candidate;
   /** Told how an answer that has begun goes on. */
   readonly reports: AttemptReports;
-  /** Called once, when the outcome is known. */
-  readonly settle: (outcome: Outcome) => void;
+  /** Called once, when the result is known. */
+  readonly settle: (result: AttemptResult) => void;
 }
 
 /**
@@ -308,7 +300,7 @@ export class Attempt implements UpstreamHandler, CallerListener {
   }
 }
 
-const answering: Outcome = { kind: 'answering' };
+const answering: AttemptResult = { kind: 'answering' };
 
 function endedEarly(): GatewayError {
   return new GatewayError('upstream_error', 'The model server ended its answer early.');

@@ -1,13 +1,12 @@
 import type { AttemptTrace } from '../observe/tracing.ts';
 import type { Candidate } from '../store/store.ts';
-import type { Outcome } from './attempt.ts';
+import { type AttemptResult, withoutCredential } from './attempt-result.ts';
 import type { Caller } from './caller.ts';
 import { Conversion } from './conversion.ts';
 import { ConvertedPlain } from './converted-plain.ts';
 import type { ConvertedOptions } from './converted-request.ts';
 import { ConvertedStreaming } from './converted-stream.ts';
 import { NodeCount } from './count-tokens.ts';
-import { GatewayError } from './errors.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { NodesContext } from './nodes-context.ts';
 
@@ -36,7 +35,7 @@ export function convertedAttempt(
   candidate: Candidate,
   number: number,
   span: AttemptTrace | undefined,
-): Promise<Outcome> {
+): Promise<AttemptResult> {
   const { node } = candidate;
   const { credentials } = node;
   const { pools, limits, budget, log, reports, conversions } = context;
@@ -64,9 +63,9 @@ export function convertedAttempt(
         ...conversion.headers,
       ],
       onLost: (lost) => conversions.lost(conversion.name, lost),
-      settle: (outcome) => {
-        settle(outcome);
-        if (outcome.kind === 'failed') conversions.failed(candidate, outcome.failure);
+      settle: (result) => {
+        settle(result);
+        if (result.kind === 'failed') conversions.failed(candidate, result.failure);
       },
     };
     if (request.format === 'count_tokens') new NodeCount(options);
@@ -74,13 +73,3 @@ export function convertedAttempt(
     else new ConvertedPlain(options);
   });
 }
-
-/** A node whose credential went missing after it was picked. */
-export const withoutCredential: Outcome = {
-  kind: 'failed',
-  failure: {
-    kind: 'none',
-    error: new GatewayError('no_node_available', 'The credential of a node is missing.'),
-    cause: undefined,
-  },
-};

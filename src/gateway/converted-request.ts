@@ -7,8 +7,8 @@ import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { UpstreamHandler } from '../upstream/handler.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { send } from '../upstream/send.ts';
-import type { Outcome } from './attempt.ts';
 import type { AttemptReports } from './attempt-reports.ts';
+import type { AttemptResult } from './attempt-result.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import type { Caller } from './caller.ts';
 import type { Conversion } from './conversion.ts';
@@ -34,7 +34,7 @@ export interface ConvertedOptions {
   /** Told what the node said and the caller's format cannot. */
   readonly onLost: (lost: readonly string[]) => void;
   /** Called once, when the outcome is known. */
-  readonly settle: (outcome: Outcome) => void;
+  readonly settle: (result: AttemptResult) => void;
 }
 
 /** What means the same whatever the body's format is. */

@@ -3,10 +3,11 @@ import type { CallerFormat } from '../routing/caller-format.ts';
 import type { NativeWish } from '../routing/route.ts';
 import type { Candidate } from '../store/store.ts';
 import type { UpstreamPath } from '../upstream/paths.ts';
-import { Attempt, type Outcome } from './attempt.ts';
+import { Attempt } from './attempt.ts';
 import { outcomeOf } from './attempt-outcome.ts';
+import { type AttemptResult, withoutCredential } from './attempt-result.ts';
 import type { Caller } from './caller.ts';
-import { conversionOf, convertedAttempt, withoutCredential } from './converted-attempt.ts';
+import { conversionOf, convertedAttempt } from './converted-attempt.ts';
 import { answerEstimate } from './count-tokens.ts';
 import { type Failure, judgeStatus } from './failure.ts';
 import type { ModelRequest } from './model-request.ts';
@@ -108,15 +109,15 @@ export async function tryNodes(
       format: native ? format : 'chat',
       stream: inspection.stream,
     });
-    const outcome = native
+    const result = native
       ? await attempt(context, caller, request, candidate, tries.attempts, span)
       : await convertedAttempt(context, caller, request, candidate, tries.attempts, span);
-    if (outcome.kind === 'gone') {
+    if (result.kind === 'gone') {
       reports.abandoned(candidate);
       return 'gone';
     }
-    if (outcome.kind === 'answering') return undefined;
-    failure = outcome.failure;
+    if (result.kind === 'answering') return undefined;
+    failure = result.failure;
     tries.failed = [...(tries.failed ?? []), reports.failed(candidate, failure)];
     span?.failed(outcomeOf(failure));
     if (!isWorthAnother(failure)) break;
@@ -134,7 +135,7 @@ function attempt(
   candidate: Candidate,
   number: number,
   span: AttemptTrace | undefined,
-): Promise<Outcome> {
+): Promise<AttemptResult> {
   const { node, model } = candidate;
   const { credentials } = node;
   if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);

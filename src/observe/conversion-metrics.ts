@@ -42,7 +42,7 @@ export function createConversionMetrics(registry: Registry): ConversionMetrics {
     }),
     lost: registerPairs(registry, {
       name: 'modelgateway_conversion_lost_total',
-      help: 'Replies of which something could not be said in the caller’s format.',
+      help: 'Answers of which something could not be said in the caller’s format.',
       labelNames: ['conversion', 'what'],
     }),
     refusedByNode: registerPairs(registry, {
