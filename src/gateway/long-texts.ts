@@ -1,19 +1,22 @@
-import { randomUUID } from 'node:crypto';
 import { isObject, type JsonObject } from '../convert/json.ts';
-
-// Nobody knows it, so nobody's text can be taken for a mark.
-const nonce = randomUUID();
-const isMark = new RegExp(`^${nonce}:(\\d+);$`);
+import { indexAt, indexOfMark, markLength, nextMark, writeMark } from './text-marks.ts';
 
 /** The types of content parts and tool results whose text conversions carry over. */
 const textTypes: ReadonlySet<unknown> = new Set(['text', 'input_text', 'output_text']);
 const outputTypes: ReadonlySet<unknown> = new Set(['function_call_output', 'custom_tool_call_output']);
 
-/** A long string of a JSON body: its bytes between the quotation marks, and whether a mark stands for it. */
+/** A long string of a JSON body: where its bytes between the quotation marks are, and whether a mark stands for it. */
 interface LongText {
-  readonly bytes: Buffer;
+  readonly start: number;
+  readonly stop: number;
   carried: boolean;
 }
+
+/** What most bodies are without their long texts finds room here: memory for each would be a call of the allocator. */
+const room = Buffer.allocUnsafeSlow(16 * 1024);
+
+/** A call of Node.js's takes longer than so many bytes taken one by one. */
+const fewBytes = 128;
 
 /**
  * The long texts of a body on their way through a conversion. In the value that is converted a mark stands for each text
@@ -22,6 +25,7 @@ interface LongText {
  */
 export class LongTexts {
   readonly #texts: LongText[] = [];
+  #body: Buffer = nothing;
 
   /**
    * Reads a body that is JSON in UTF-8, with long strings where `places` says, flat. The value is that of `JSON.parse`
@@ -29,35 +33,56 @@ export class LongTexts {
    * text around them leaves marks intact; cutting them, or writing them as JSON within a string, does not.
    */
   parse(body: Buffer, places: readonly number[]): unknown {
-    let marked = '';
-    let from = 0;
+    if (places.length === 0) return JSON.parse(body.toString());
+    this.#body = body;
+    let size = body.length;
     for (let index = 0; index < places.length; index += 2) {
       const [start = 0, stop = 0] = [places[index], places[index + 1]];
-      marked += `${body.toString('utf8', from, start + 1)}${nonce}:${this.#texts.length};`;
-      this.#texts.push({ bytes: body.subarray(start + 1, stop - 1), carried: false });
-      from = stop - 1;
+      this.#texts.push({ start: start + 1, stop: stop - 1, carried: false });
+      size += markLength - (stop - start - 2);
     }
-    const value: unknown = JSON.parse(marked + body.toString('utf8', from));
-    if (from === 0) return value;
+    const marked = size <= room.length ? room : Buffer.allocUnsafeSlow(size);
+    let from = 0;
+    let to = 0;
+    for (const [index, { start, stop }] of this.#texts.entries()) {
+      copyBytes(body, from, start, marked, to);
+      to += start - from;
+      writeMark(marked, to, index);
+      to += markLength;
+      from = stop;
+    }
+    copyBytes(body, from, body.length, marked, to);
+    const value: unknown = JSON.parse(marked.toString('utf8', 0, size));
     if (isObject(value)) this.#carryConversation(value);
     return this.#texts.every(({ carried }) => carried) ? value : this.#put(value);
   }
 
-  /** The bytes of a request, with those of the texts that were carried over. */
+  /** The bytes of a request, with those of the texts that were carried over, in a memory of their own. */
   write(chat: object): Buffer {
     const json = JSON.stringify(chat);
-    const pieces: Buffer[] = [];
-    let from = 0;
-    for (let at = json.indexOf(nonce); at !== -1; at = json.indexOf(nonce, from)) {
-      const number = at + nonce.length + 1;
-      const end = json.indexOf(';', number);
-      pieces.push(Buffer.from(json.slice(from, at)));
-      pieces.push(this.#texts[Number(json.slice(number, end))]?.bytes ?? nothing);
-      from = end + 1;
+    const marks: number[] = [];
+    let size = Buffer.byteLength(json);
+    for (let at = nextMark(json, 0); at !== -1; at = nextMark(json, at + markLength)) {
+      const { start, stop } = this.#text(json, at);
+      size += stop - start - markLength;
+      marks.push(at);
     }
-    if (from === 0) return Buffer.from(json);
-    pieces.push(Buffer.from(json.slice(from)));
-    return Buffer.concat(pieces);
+    // Not from Node.js's pool: only so can it be given back once the answer is there.
+    const written = Buffer.allocUnsafeSlow(size);
+    let from = 0;
+    let to = 0;
+    for (const mark of marks) {
+      to = writeText(json, from, mark, written, to);
+      const { start, stop } = this.#text(json, mark);
+      to += this.#body.copy(written, to, start, stop);
+      from = mark + markLength;
+    }
+    writeText(json, from, json.length, written, to);
+    return written;
+  }
+
+  #text(json: string, mark: number): LongText {
+    return this.#texts[indexAt(json, mark)] ?? noText;
   }
 
   #carryConversation(body: JsonObject): void {
@@ -88,39 +113,60 @@ export class LongTexts {
 
   #carryText(value: unknown): void {
     const text = typeof value === 'string' ? this.#marked(value) : undefined;
-    if (text !== undefined && isOpaque(text.bytes)) text.carried = true;
+    if (text !== undefined && isOpaque(this.#body, text)) text.carried = true;
   }
 
   #marked(value: string): LongText | undefined {
-    const number = value.startsWith(nonce) ? isMark.exec(value)?.[1] : undefined;
-    return number === undefined ? undefined : this.#texts[Number(number)];
+    const index = indexOfMark(value);
+    return index === undefined ? undefined : this.#texts[index];
   }
 
   /** Puts all other texts where their marks are. */
   #put(value: unknown): unknown {
     if (typeof value === 'string') {
       const text = this.#marked(value);
-      return text === undefined || text.carried ? value : JSON.parse(`"${text.bytes.toString('utf8')}"`);
+      return text === undefined || text.carried
+        ? value
+        : JSON.parse(`"${this.#body.toString('utf8', text.start, text.stop)}"`);
     }
     if (typeof value !== 'object' || value === null) return value;
     const owner = value as Record<string, unknown>;
     for (const key of Object.keys(owner)) {
       const child = owner[key];
-      if (typeof child === 'string' ? child.length > nonce.length : typeof child === 'object')
+      if (typeof child === 'string' ? child.length === markLength : typeof child === 'object')
         owner[key] = this.#put(child);
     }
     return value;
   }
 }
 
+/** Copies `from` to `stop` of a body to `target` at `at`. */
+function copyBytes(body: Buffer, from: number, stop: number, target: Buffer, at: number): void {
+  if (stop - from > fewBytes) body.copy(target, at, from, stop);
+  else for (let index = from; index < stop; index++) target[at + index - from] = body[index] ?? 0;
+}
+
+/** Writes `from` to `stop` of a text to `target` at `at`; answers where it ends there. */
+function writeText(text: string, from: number, stop: number, target: Buffer, at: number): number {
+  if (stop - from > fewBytes) return at + target.write(text.slice(from, stop), at);
+  let to = at;
+  for (let index = from; index < stop; index++) {
+    const code = text.charCodeAt(index);
+    if (code >= 0x80) return to + target.write(text.slice(index, stop), to);
+    target[to++] = code;
+  }
+  return to;
+}
+
 /**
  * Whether a text begins as most do, so that all that conversions ask of one is known: it is not blank, and it is not the
  * header that Claude Code puts before its system prompt (which begins with x).
  */
-function isOpaque(bytes: Buffer): boolean {
-  const first = bytes[0] ?? 0;
-  if (first >= 0x80) return /^\S/.test(bytes.toString('utf8', 0, 3));
+function isOpaque(body: Buffer, { start, stop }: LongText): boolean {
+  const first = start < stop ? (body[start] ?? 0) : 0;
+  if (first >= 0x80) return /^\S/.test(body.toString('utf8', start, start + 3));
   return first > 0x20 && first !== 0x5c && first !== 0x78;
 }
 
 const nothing = Buffer.alloc(0);
+const noText: LongText = { start: 0, stop: 0, carried: false };

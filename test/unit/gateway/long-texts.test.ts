@@ -95,6 +95,13 @@ describe('LongTexts', () => {
       'messages',
       { messages: [user(`\\n${other}`), user(`\n${other}`)] },
     ],
+    [
+      'short texts beside long ones',
+      'messages',
+      {
+        messages: [user([said('naïve 🦊'), said(long), said(`ł${'o'.repeat(200)}`), said(other), said('é')])],
+      },
+    ],
     ['texts that are joined', 'messages', { messages: [user(long), user([said(other), said(long)])] }],
     [
       'what tools say and are told',

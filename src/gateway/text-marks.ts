@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+
+// Nobody knows it, so nobody's text can be taken for a mark.
+const nonce = randomBytes(12).toString('base64url');
+const nonceBytes = Buffer.from(nonce);
+const digits = 7;
+
+/** The number of the first mark. A body would need 4 GB to have more long texts than there are numbers. */
+const firstNumber = 10 ** (digits - 1);
+
+/** Bytes, and characters, of a mark: what stands for a text in a JSON string. */
+export const markLength = nonce.length + digits;
+
+/** Writes the mark of text `index` to `target` at `at`. */
+export function writeMark(target: Buffer, at: number, index: number): void {
+  for (let place = 0; place < nonce.length; place++) target[at + place] = nonceBytes[place] ?? 0;
+  let number = firstNumber + index;
+  for (let place = markLength - 1; place >= nonce.length; place--) {
+    target[at + place] = 0x30 + (number % 10);
+    number = Math.floor(number / 10);
+  }
+}
+
+/** Where the next mark in `json` begins, -1 where none does. */
+export function nextMark(json: string, from: number): number {
+  return json.indexOf(nonce, from);
+}
+
+/** Whose mark begins at `at`. */
+export function indexAt(json: string, at: number): number {
+  return Number(json.slice(at + nonce.length, at + markLength)) - firstNumber;
+}
+
+/** Whose mark `value` is; undefined where it is something else. */
+export function indexOfMark(value: string): number | undefined {
+  return value.length === markLength && value.startsWith(nonce) ? indexAt(value, 0) : undefined;
+}
