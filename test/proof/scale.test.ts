@@ -8,6 +8,7 @@ import { changes } from '../scale/rows/changes.ts';
 import { models } from '../scale/rows/models.ts';
 import { newKeys } from '../scale/rows/new-keys.ts';
 import { ready } from '../scale/rows/ready.ts';
+import { replay } from '../scale/rows/replay.ts';
 import { runRow } from '../scale/run-row.ts';
 import { startUpstreams } from '../scale/upstreams.ts';
 import { sharedCluster } from '../support/cluster.ts';
@@ -24,7 +25,7 @@ test.runIf(process.platform === 'linux')('what npm run scale measures, in its sh
     const lab = labOf({ options: short, cluster, servers: undefined, upstreams, namespaceSuffix });
     await populate(cluster, size, lab.namespace(size), upstreams.port);
     await haveStatuses(cluster.address.kubeconfig, lab.namespace(size), size);
-    for (const row of [ready, models, newKeys, changes]) {
+    for (const row of [ready, models, newKeys, changes, replay]) {
       const results = await runRow(row, lab);
       for (const { measure, measured: figure, note } of results) {
         console.log(`measured: ${measure}: ${figure} (${note})`);

@@ -4,7 +4,8 @@ import { controller } from './rows/controller.ts';
 import { models } from './rows/models.ts';
 import { newKeys } from './rows/new-keys.ts';
 import { ready } from './rows/ready.ts';
+import { replay } from './rows/replay.ts';
 import { watchers } from './rows/watchers.ts';
 
 /** All rows, in the order in which they run. */
-export const rows: readonly ScaleRow[] = [ready, models, newKeys, watchers, changes, controller];
+export const rows: readonly ScaleRow[] = [ready, models, newKeys, watchers, changes, replay, controller];

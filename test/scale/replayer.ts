@@ -1,0 +1,109 @@
+// A thread that plays an API server's part at a rate that no API server on two cores reaches: the streaming lists and watches of a
+// gateway, then changes of keys, and questions with each key that it switched off until it is refused.
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parentPort, workerData } from 'node:worker_threads';
+import { keyChange } from './key-changes.ts';
+import { askUntilRefused, type Refusals } from './refusals.ts';
+import { keyWriter, type ReplayedObjects } from './replayed-objects.ts';
+
+export interface ReplayerOptions {
+  readonly objects: ReplayedObjects;
+  /** Paths of the API server's own certificate and key, in PEM. */
+  readonly certificate: { readonly cert: string; readonly key: string };
+}
+
+/** What is to be changed; the thread answers with a `ReplayReport`. Its first message is its URL. */
+export interface ReplayOrder {
+  /** Base URL of the gateway, with `/v1`. */
+  readonly gateway: string;
+  readonly model: string;
+  /** Keys that may be changed: those with numbers below this. */
+  readonly keys: number;
+  readonly perSecond: number;
+  readonly seconds: number;
+}
+
+export interface ReplayReport extends Refusals {
+  readonly changes: number;
+  readonly seconds: number;
+}
+
+/** Later than anything that was read. */
+let version = 1_000_000_000;
+const { objects, certificate } = workerData as ReplayerOptions;
+const pair = { cert: readFileSync(certificate.cert), key: readFileSync(certificate.key) };
+const writeKey = keyWriter(objects.key);
+const watches = new Set<ServerResponse>();
+const bookmarkMs = 30_000;
+
+const server = createServer(pair, (request, response) => {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'https://replayer');
+  if (request.method !== 'GET' || searchParams.get('watch') !== 'true') {
+    response.writeHead(404, { 'content-type': 'application/json' });
+    response.end('{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}');
+    return;
+  }
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const plural = pathname.split('/').at(-1) ?? '';
+  stream(response, plural, searchParams.has('sendInitialEvents')).catch(() => response.destroy());
+});
+server.listen(0, '127.0.0.1', () => {
+  parentPort?.postMessage(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+});
+parentPort?.on('message', (order: ReplayOrder) => {
+  void change(order).then((report) => parentPort?.postMessage(report));
+});
+
+async function stream(response: ServerResponse, plural: string, isWhole: boolean): Promise<void> {
+  if (isWhole) {
+    for (const object of initial(plural)) {
+      if (response.write(event('ADDED', object))) continue;
+      await new Promise((resolve) => response.once('drain', resolve));
+    }
+    const mark = ',"annotations":{"k8s.io/initial-events-end":"true"}';
+    response.write(event('BOOKMARK', `{"metadata":{"resourceVersion":"${version}"${mark}}}`));
+  }
+  const bookmark = setInterval(
+    () => response.write(event('BOOKMARK', `{"metadata":{"resourceVersion":"${version}"}}`)),
+    bookmarkMs,
+  );
+  if (plural === 'apikeys') watches.add(response);
+  response.once('close', () => {
+    clearInterval(bookmark);
+    watches.delete(response);
+  });
+}
+
+function* initial(plural: string): Generator<string> {
+  if (plural === 'upstreamnodes') yield* objects.nodes;
+  if (plural !== 'apikeys') return;
+  for (let index = 0; index < objects.keys; index += 1) yield writeKey(index, true, 1);
+}
+
+function event(type: string, object: string): string {
+  return `{"type":"${type}","object":${object}}\n`;
+}
+
+async function change(order: ReplayOrder): Promise<ReplayReport> {
+  const { keys, perSecond, seconds } = order;
+  const refusals = askUntilRefused(order.gateway, order.model);
+  const began = performance.now();
+  let made = 0;
+  for (let elapsed = 0; elapsed < seconds * 1000; elapsed = performance.now() - began) {
+    for (; made < (elapsed / 1000) * perSecond; made += 1) {
+      const { index, enabled } = keyChange(made, keys, perSecond);
+      version += 1;
+      // Each by itself, as the API server writes them.
+      const text = event('MODIFIED', writeKey(index, enabled, version));
+      for (const watch of watches) watch.write(text);
+      if (!enabled) refusals.ask(index, performance.now());
+    }
+    await delay(1);
+  }
+  const took = (performance.now() - began) / 1000;
+  return { ...(await refusals.end()), changes: made, seconds: took };
+}

@@ -1,0 +1,149 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { fineProcessorSeconds, residentBytes } from '../../bench/processor-time.ts';
+import { below, type Result } from '../../bench/result.ts';
+import { percentile } from '../../bench/statistics.ts';
+import { startRole } from '../../support/processes.ts';
+import type { Lab } from '../lab.ts';
+import { gauge } from '../metric-text.ts';
+import { modelNames, type SetSize } from '../population.ts';
+import { readObjects } from '../replayed-objects.ts';
+import type { ReplayerOptions, ReplayOrder, ReplayReport } from '../replayer.ts';
+import { requestLoad } from '../request-load.ts';
+import { count, type ScaleRow } from '../row.ts';
+
+/**
+ * The gateway's own part of `changes`, at the full rate: a thread plays the API server, which on two cores cannot give so many,
+ * with the objects that it holds.
+ */
+export const replay: ScaleRow = {
+  name: 'replay',
+  run: async (lab) => {
+    const results: Result[] = [];
+    for (const size of lab.options.sizes) {
+      results.push(...(await measure(lab, size, size === lab.options.sizes.at(-1))));
+    }
+    return results;
+  },
+};
+
+async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Result[]> {
+  const { perSecond, seconds: longest, requestsPerSecond } = lab.options.changes;
+  const seconds = isLargest ? longest : Math.min(longest, 10);
+  const keys = count(size.keys, 'keys');
+  const namespace = lab.namespace(size);
+  lab.progress(`${keys}: reading what a thread is to play in the API server's place`);
+  const objects = await readObjects(lab.cluster.client, namespace, size);
+  const folder = join(lab.cluster.address.folder, 'credentials');
+  const certificate = { cert: join(folder, 'serving.crt'), key: join(folder, 'serving.key') };
+  const workerData: ReplayerOptions = { objects, certificate };
+  const worker = new Worker(new URL('../replayer.ts', import.meta.url), { workerData });
+  try {
+    const server = await answerOf<string>(worker);
+    const kubeconfig = await writeKubeconfig(lab, server);
+    const gateway = await startRole('gateway', { kubeconfig, namespaces: [namespace] });
+    try {
+      await gateway.whenReady(120_000);
+      const load = requestLoad(gateway.baseURL(), size, requestsPerSecond);
+      await load(2_000);
+      lab.progress(`${keys}: ${requestsPerSecond} requests/s, nothing changes`);
+      const quiet = await load(Math.min(20, seconds) * 1000);
+      lab.progress(`${keys}: ${perSecond} changes a second for ${seconds} s, replayed`);
+      await gateway.probe('/metrics');
+      const used = fineProcessorSeconds(gateway.pid);
+      const [model = ''] = modelNames(0, 1);
+      const order = { gateway: gateway.baseURL(), model, keys: size.keys - 1, perSecond, seconds };
+      const [report, busy] = await Promise.all([changed(worker, order), load(seconds * 1000)]);
+      const share = ((fineProcessorSeconds(gateway.pid) - used) / seconds) * 100;
+      // Of the time since the metrics were last read.
+      const lag = gauge((await gateway.probe('/metrics')).body, 'nodejs_eventloop_lag_p99_seconds') * 1000;
+      const resident = residentBytes(gateway.pid);
+      return lines(lab, { keys, isLargest, quiet, busy, report, share, lag, resident });
+    } finally {
+      await gateway.stop('SIGKILL');
+    }
+  } finally {
+    await worker.terminate();
+  }
+}
+
+interface Measured {
+  readonly keys: string;
+  readonly isLargest: boolean;
+  readonly quiet: readonly number[];
+  readonly busy: readonly number[];
+  readonly report: ReplayReport;
+  /** Percent of a core that the gateway took. */
+  readonly share: number;
+  /** p99 of its event loop's delay, in milliseconds. */
+  readonly lag: number;
+  readonly resident: number;
+}
+
+function lines(lab: Lab, measured: Measured): Result[] {
+  const { keys, isLargest, quiet, busy, report, share, lag, resident } = measured;
+  const { perSecond } = lab.options.changes;
+  const { patience } = lab.options;
+  const goal = isLargest ? {} : { goal: '', ok: undefined };
+  const worst = Math.max(0, ...report.revocations);
+  const [before, after] = [percentile(quiet, 0.99), percentile(busy, 0.99)];
+  const reached = report.changes / report.seconds;
+  return [
+    {
+      ...{ row: 'replay', measure: `key changes a second, ${keys}, replayed` },
+      ...{ goal: `≥ ${perSecond * 0.99}`, measured: reached.toFixed(0) },
+      ok: patience > 1 || reached >= perSecond * 0.99,
+      ...goal,
+      note: `gateway ${share.toFixed(0)} % of a core, ${(resident / 1e6).toFixed(0)} MB; delay of its event loop, p99 ${lag.toFixed(1)} ms`,
+      figures: { reached, share, lag, resident },
+    },
+    {
+      ...{ row: 'replay', measure: `revocations in force, ${keys}, replayed: the latest` },
+      ...below(1_000 * patience, worst, 'ms'),
+      ...goal,
+      ...(report.open === 0 ? {} : { ok: false }),
+      note: `after it was sent, of ${report.revocations.length}; median ${percentile(report.revocations, 0.5).toFixed(1)}, p99 ${percentile(report.revocations, 0.99).toFixed(1)}; never: ${report.open}`,
+      figures: { worst, revocations: report.revocations.length, open: report.open },
+    },
+    {
+      ...{ row: 'replay', measure: `requests meanwhile, ${keys}, replayed: p99 ÷ the quiet one` },
+      ...below(2, after / before, ''),
+      ...goal,
+      // A ratio of two short times says nothing while other tests run.
+      ...(patience > 1 ? { goal: '', ok: undefined } : {}),
+      note: `${before.toFixed(1)} → ${after.toFixed(1)} ms; median ${percentile(quiet, 0.5).toFixed(1)} → ${percentile(busy, 0.5).toFixed(1)}`,
+      figures: { before, after },
+    },
+  ];
+}
+
+function changed(worker: Worker, order: ReplayOrder): Promise<ReplayReport> {
+  const report = answerOf<ReplayReport>(worker);
+  worker.postMessage(order);
+  return report;
+}
+
+async function answerOf<T>(worker: Worker): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  worker.once('message', resolve);
+  worker.once('error', reject);
+  try {
+    return await promise;
+  } finally {
+    worker.off('error', reject);
+  }
+}
+
+async function writeKubeconfig(lab: Lab, server: string): Promise<string> {
+  const path = join(lab.cluster.address.folder, `replayer-${new URL(server).port}.kubeconfig`);
+  const ca = Buffer.from(lab.cluster.address.ca).toString('base64');
+  const config = {
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'replayer' },
+    clusters: [{ name: 'replayer', cluster: { server, 'certificate-authority-data': ca } }],
+    users: [{ name: 'replayer', user: {} }],
+    contexts: [{ name: 'replayer', context: { cluster: 'replayer', user: 'replayer' } }],
+  };
+  await writeFile(path, JSON.stringify(config));
+  return path;
+}
