@@ -1,6 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { basename } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../observe/log.ts';
 
 export interface WatchFoldersOptions {
@@ -106,21 +105,29 @@ class Watches {
 
 /** Rings that nobody heard are remembered as one. */
 class Bell {
-  #rung = Promise.withResolvers<void>();
+  #rung = false;
+  #heard: (() => void) | undefined;
 
   ring(): void {
-    this.#rung.resolve();
+    this.#rung = true;
+    this.#heard?.();
   }
 
-  /** Whether it rang before the time was over. */
-  async rings(withinMs: number, signal: AbortSignal): Promise<boolean> {
-    const over = new AbortController();
-    const rang = await Promise.race([
-      this.#rung.promise.then(() => true),
-      wait(withinMs, false, { signal: AbortSignal.any([signal, over.signal]) }).catch(() => false),
-    ]);
-    over.abort();
-    if (rang) this.#rung = Promise.withResolvers<void>();
-    return rang;
+  /** Whether it rang before the time was over. No race of promises: one that waits for a ring would keep every poll until then. */
+  rings(withinMs: number, signal: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const over = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', over);
+        this.#heard = undefined;
+        const rang = this.#rung;
+        this.#rung = false;
+        resolve(rang);
+      };
+      const timer = setTimeout(over, withinMs);
+      signal.addEventListener('abort', over);
+      this.#heard = over;
+      if (this.#rung || signal.aborted) over();
+    });
   }
 }

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { queryObjects } from 'node:v8';
 import { expect, test } from 'vitest';
 import { createLog } from '../../../src/observe/log.ts';
 import { watchFolders } from '../../../src/store/watch-folders.ts';
@@ -36,4 +37,25 @@ test('folders are looked at again and again without being told', async () => {
 test('seldom where a look takes long, but at once when told of a change', async () => {
   expect(await looks(100, 600)).toBe(1);
   expect(await looks(100, 600, 400)).toBeGreaterThan(1);
+});
+
+test('looking again and again while nothing changes leaves nothing behind', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'watch-folders-'));
+  const over = new AbortController();
+  let looked = 0;
+  const watching = watchFolders([folder], { log, signal: over.signal, quietMs: 1, pollMs: 0 }, async () => {
+    looked += 1;
+    return [folder];
+  });
+  const promisesAfter = async (times: number): Promise<number> => {
+    while (looked < times) await sleep(10);
+    return Number(queryObjects(Promise, { format: 'count' }));
+  };
+  const before = await promisesAfter(100);
+  const after = await promisesAfter(looked + 600);
+  over.abort();
+  await watching;
+  await rm(folder, { recursive: true });
+  // What others of this process keep meanwhile is far less than one for each look.
+  expect(after - before).toBeLessThan(300);
 });
