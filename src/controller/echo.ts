@@ -19,42 +19,42 @@ export class Echo<R extends ResourceOf[Kind]> {
 
   /** The resource with the newest status that is known of it. */
   newest(resource: R): R {
-    const key = keyOf(resource);
-    const written = this.#written.get(key);
+    const id = idOf(resource);
+    const written = this.#written.get(id);
     if (written === undefined) return resource;
     const isOver =
       written.uid !== resource.metadata.uid ||
       this.#now() - written.atMs > longestMs ||
       isDeepStrictEqual(resource.status, written.status);
     if (!isOver) return { ...resource, status: written.status };
-    this.#written.delete(key);
+    this.#written.delete(id);
     return resource;
   }
 
   /** Remembers a status that was written, unless the store (`shown`) has it already. */
   wrote(resource: R, status: R['status'], shown: R | undefined): void {
-    const key = keyOf(resource);
+    const id = idOf(resource);
     const { uid } = resource.metadata;
-    this.#written.delete(key);
+    this.#written.delete(id);
     if (shown?.metadata.uid === uid && isDeepStrictEqual(shown?.status, status)) return;
     this.#dropOld();
-    this.#written.set(key, { uid, status, atMs: this.#now() });
+    this.#written.set(id, { uid, status, atMs: this.#now() });
   }
 
   /** Forgets what was written to `namespace/name`. */
-  forget(key: string): void {
-    this.#written.delete(key);
+  forget(id: string): void {
+    this.#written.delete(id);
   }
 
   /** The oldest stand first. Without this, 100,000 keys looked at once would keep their statuses twice. */
   #dropOld(): void {
-    for (const [key, { atMs }] of this.#written) {
+    for (const [id, { atMs }] of this.#written) {
       if (this.#now() - atMs <= longestMs) return;
-      this.#written.delete(key);
+      this.#written.delete(id);
     }
   }
 }
 
-function keyOf({ metadata }: ResourceOf[Kind]): string {
+function idOf({ metadata }: ResourceOf[Kind]): string {
   return `${metadata.namespace}/${metadata.name}`;
 }

@@ -20,9 +20,9 @@ interface ReconcileOutcome {
  * Makes one resource (`namespace/name`) true: reads it as it is now, decides, writes. Level-based: what woke it is not
  * told. Throws to be tried again with a growing wait; throws TerminalError to be left alone until something changes.
  */
-export type Reconcile = (key: string, context: ReconcileContext) => Promise<ReconcileOutcome>;
+export type Reconcile = (id: string, context: ReconcileContext) => Promise<ReconcileOutcome>;
 
-/** One controller: a name for logs and metrics, its queue and what it does with a key. */
+/** One controller: a name for logs and metrics, its queue and what it does with an id. */
 export interface Reconciler {
   readonly name: string;
   readonly queue: Queue;
@@ -49,11 +49,11 @@ async function work(
   const { queue } = reconciler;
   const limit = reconcileLimit(options.signal, options.clock, reconcileTimeoutMs);
   let yielded = performance.now();
-  for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+  for (let id = await queue.take(); id !== undefined; id = await queue.take()) {
     const signal = limit.begin();
-    await reconcileOnce(reconciler, key, options, signal);
+    await reconcileOnce(reconciler, id, options, signal);
     limit.end();
-    queue.done(key);
+    queue.done(id);
     // A reconcile that waits for nothing never lets other work in; 100,000 keys in a row would stop a standalone gateway.
     if (performance.now() - yielded > longestTurnMs) {
       await new Promise((resolve) => setImmediate(resolve));
@@ -68,7 +68,7 @@ const racedReasons: ReadonlySet<StoreErrorReason> = new Set(['Conflict', 'NotFou
 
 async function reconcileOnce(
   { name, queue, observer, reconcile }: Reconciler,
-  key: string,
+  id: string,
   {
     log,
     clock,
@@ -79,7 +79,7 @@ async function reconcileOnce(
 ): Promise<void> {
   const started = clock.now();
   const seconds = (): number => (clock.now() - started) / 1_000;
-  const [namespace, resource] = key.split('/');
+  const [namespace, resource] = id.split('/');
   // Made when first used: most reconciles of 100,000 keys have nothing to say, and a child logger is not small.
   let child: Log | undefined;
   const own = (): Log => {
@@ -88,14 +88,14 @@ async function reconcileOnce(
   };
   observer.started();
   try {
-    const { requeueAfterMs } = await reconcile(key, {
+    const { requeueAfterMs } = await reconcile(id, {
       signal: limit,
       get log() {
         return own();
       },
     });
-    queue.forgive(key);
-    if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs);
+    queue.forgive(id);
+    if (requeueAfterMs !== undefined) queue.addAfter(id, requeueAfterMs);
     observer.ended(requeueAfterMs === undefined ? 'success' : 'requeue_after', false, seconds());
   } catch (error) {
     const terminal = error instanceof TerminalError;
@@ -104,7 +104,7 @@ async function reconcileOnce(
     // Somebody else wrote first: look at what is there now. Expected, so no error in the log.
     const raced = error instanceof StoreError && racedReasons.has(error.reason);
     own()[raced ? 'debug' : 'error']({ err: error }, 'Reconcile failed');
-    if (!terminal) queue.retry(key, error instanceof StoreError ? error.retryAfterMs : undefined);
+    if (!terminal) queue.retry(id, error instanceof StoreError ? error.retryAfterMs : undefined);
   }
 }
 

@@ -14,8 +14,8 @@ const republishMs = 10 * 60_000;
  * of. A Secret without an identity is left alone: what is lost in it opened credentials that a new one would not open.
  */
 export function sealingReconcile(store: ControllerStore): Reconcile {
-  return async (key, { signal, log }) => {
-    const [namespace = '', name = sealingSecretName] = key.split('/');
+  return async (id, { signal, log }) => {
+    const [namespace = '', name = sealingSecretName] = id.split('/');
     let secret = await store.readSecret(namespace, name, signal);
     if (secret === undefined) {
       secret = await store.createSecret(newSecret(namespace, name, await generateSealingIdentity()), signal);

@@ -102,12 +102,12 @@ export function nodeReconcile(tools: NodeTools): Reconcile {
     });
   }
 
-  return async (key, { signal, log }) => {
-    const [namespace = '', name = ''] = key.split('/');
+  return async (id, { signal, log }) => {
+    const [namespace = '', name = ''] = id.split('/');
     const entry = store.node(namespace, name);
     if (entry === undefined) {
-      forget(key);
-      tools.release(key);
+      forget(id);
+      tools.release(id);
       return {};
     }
     const own = track(entry);

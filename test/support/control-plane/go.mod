@@ -1,5 +1,5 @@
 // Names the versions of the control plane that the cluster tests run against. There is no Go code here:
-// control-plane-binaries.ts builds the tools below when the official binaries are not to be had.
+// binaries.ts beside this builds the tools below when the official binaries are not to be had.
 module modelgateway.dev/test/control-plane
 
 go 1.26.0
