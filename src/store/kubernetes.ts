@@ -71,9 +71,12 @@ export function openKubernetesStore(options: {
     const good = content.get(kind, namespace, name);
     // Another object of the same name is no later version of this one: a key that was deleted must not live on in it.
     if (good === undefined || good.metadata.uid !== uid) return undefined;
-    if (deletionTimestamp === undefined) return good;
-    // Revoked, whatever else is wrong with it.
-    return { ...good, metadata: { ...good.metadata, resourceVersion, deletionTimestamp } };
+    // Revoked or taken out, whatever else is wrong with it: written by a newer version, perhaps.
+    const metadata = { ...good.metadata, resourceVersion };
+    if (deletionTimestamp !== undefined) return { ...good, metadata: { ...metadata, deletionTimestamp } };
+    return isTurnedOff(document)
+      ? ({ ...good, metadata, spec: { ...good.spec, enabled: false } } as Resource)
+      : good;
   };
   const take = (resource: Resource | undefined): void => {
     if (resource === undefined || resource.kind === 'Secret') return;
@@ -267,6 +270,10 @@ export function openKubernetesStore(options: {
 async function untilFilled(first: FirstList, run: (first: FirstList) => Promise<void>): Promise<void> {
   // It ends when the process does, perhaps before it was filled.
   await Promise.race([first.done, run(first).then(() => first.done)]);
+}
+
+function isTurnedOff(document: unknown): boolean {
+  return (document as { spec?: { enabled?: unknown } | null } | null)?.spec?.enabled === false;
 }
 
 /** What can be said of an object that does not parse. */

@@ -8,6 +8,8 @@ export interface RoleOptions {
   readonly kubeconfig?: string;
   /** A program that runs it, with its arguments. */
   readonly under?: readonly string[];
+  /** What is run in place of the sources: another version. */
+  readonly program?: readonly string[];
   /** Namespaces to serve; the first is the home namespace unless `homeNamespace` names another. */
   readonly namespaces: readonly string[];
   readonly homeNamespace?: string;
@@ -56,6 +58,7 @@ export async function startRole(role: 'controller' | 'gateway', options: RoleOpt
     ],
     env: { POD_NAME: options.podName ?? `${role}-1`, ...options.env },
     ...(options.under === undefined ? {} : { under: options.under }),
+    ...(options.program === undefined ? {} : { program: options.program }),
   });
   const { pid, output, log, listens, stop, signal } = program;
   const started: RoleProcess = {
