@@ -12,7 +12,7 @@ export interface Observation {
 }
 
 /**
- * How a controller stands with an object, as kstatus reads it (operator-conventions §2): `Settled`, still at it
+ * How a controller stands with an object, as kstatus reads it: `Settled`, still at it
  * (`Reconciling`), or failed until something changes (`Stalled`).
  */
 export type Progress = 'Settled' | 'Reconciling' | 'Stalled';

@@ -24,8 +24,8 @@ const queueBuckets = [1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1_000];
 const reconcileBuckets = [0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * Registers the controllers' metrics under controller-runtime's names, so that its dashboards and alerts work
- * (operator-conventions §12). `now` gives milliseconds since 1970.
+ * Registers the controllers' metrics under controller-runtime's names, so that its dashboards and alerts work.
+ * `now` gives milliseconds since 1970.
  */
 export function createControllerMetrics(registry: Registry, now: () => number): ControllerMetrics {
   const registers = [registry];

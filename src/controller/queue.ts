@@ -19,7 +19,7 @@ export interface Backoff {
   readonly longestMs: number;
 }
 
-/** One second doubling to five minutes (operator-conventions §8). */
+/** One second doubling to five minutes. */
 const defaultBackoff: Backoff = { firstMs: 1_000, longestMs: 300_000 };
 
 /**

@@ -9,7 +9,7 @@ import { TerminalError } from './terminal-error.ts';
 const republishMs = 10 * 60_000;
 
 /**
- * The reconcile of the sealing pair (design §2, "Sealed keys"): creates the Secret with an age identity once, keeps one
+ * The reconcile of the sealing pair: creates the Secret with an age identity once, keeps one
  * that is there, whoever made it, and publishes the recipient of its newest identity; lines that are none are warned
  * of. A Secret without an identity is left alone: what is lost in it opened credentials that a new one would not open.
  */

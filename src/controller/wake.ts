@@ -17,7 +17,7 @@ const kinds: readonly Kind[] = ['UpstreamNode', 'APIKey', 'MasterKey'];
 
 /**
  * Turns changes of the store into ids in the queues. The controller's own status writes come back as changes too: a
- * resource is woken only by what somebody else can have changed (operator-conventions §8), and by others that it depends
+ * resource is woken only by what somebody else can have changed, and by others that it depends
  * on: Secrets, older claims of the same hash, nodes that begin or cease to serve a model of an allowlist.
  */
 export class Waker {

@@ -24,7 +24,7 @@ export interface ChatAnswer {
 }
 
 /**
- * Reads a chat-completions reply (formats: chat reply). Only choice 0 counts. Throws an UpstreamFault where the body
+ * Reads a chat-completions reply. Only choice 0 counts. Throws an UpstreamFault where the body
  * reports an error in spite of its status 200, holds no choice, or says that it broke off.
  */
 export function readChatReply(body: unknown): ChatAnswer {

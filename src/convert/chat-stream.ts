@@ -13,7 +13,7 @@ import { UpstreamFault } from './upstream-fault.ts';
 import { readCitations } from './url-citations.ts';
 
 /**
- * Reads a chat-completions stream once for every format (formats: Reading the chat stream). It also takes the JSON
+ * Reads a chat-completions stream once for every format. It also takes the JSON
  * answer of a node that ignores `stream: true`, told by its first character. Nothing is kept but the state of the
  * reading, so that memory does not grow with the stream.
  */

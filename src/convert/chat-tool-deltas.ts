@@ -17,7 +17,7 @@ interface Call {
 }
 
 /**
- * Puts the pieces of streamed tool calls together (formats: Reading the chat stream). Keyed by index; first non-empty
+ * Puts the pieces of streamed tool calls together. Keyed by index; first non-empty
  * id and name win; a new id with a name on a used index is a new call (Gemini sends all as 0); a missing index means
  * the same id, else the last call; a call starts once its name is known.
  */

@@ -23,7 +23,7 @@ export const noUsage: ChatUsage = {
 };
 
 /**
- * Reads the usage of a reply or a chunk (formats: Usage): in `usage`, in `x_groq.usage`, or in the choice. Undefined
+ * Reads the usage of a reply or a chunk: in `usage`, in `x_groq.usage`, or in the choice. Undefined
  * where there is none. Some nodes leave reasoning out of `completion_tokens`; the total then tells.
  */
 export function readUsage(body: JsonObject, choice: JsonObject = noFields): ChatUsage | undefined {

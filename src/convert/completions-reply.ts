@@ -5,7 +5,7 @@ import type { ConvertedReply } from './conversion.ts';
 
 /**
  * Merges the answers to the chat requests of one completions request, in their order, to one completion
- * (formats: completions). A refusal is given as text, reasoning not at all.
+ * (completions.md). A refusal is given as text, reasoning not at all.
  */
 export function convertCompletionsReply(
   answers: readonly ChatAnswer[],

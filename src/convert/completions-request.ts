@@ -75,7 +75,7 @@ const read: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Converts a body of `POST /v1/completions` (formats: completions): each prompt becomes one user message, `n` asks for
+ * Converts a body of `POST /v1/completions` (completions.md): each prompt becomes one user message, `n` asks for
  * each of them n times. Throws a ConversionError for what the vendor refuses and what chat-completions cannot say.
  */
 export function convertCompletionsRequest(body: unknown, options: ConversionOptions): ConvertedCompletions {

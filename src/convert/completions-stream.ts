@@ -17,7 +17,7 @@ export interface CompletionsOpened {
 }
 
 /**
- * The chat stream of one choice converted to completions chunks (formats: completions). The choices of a request are
+ * The chat stream of one choice converted to completions chunks (completions.md). The choices of a request are
  * streamed one after the other: give `opened` of the last stream to the next, also where another node takes over.
  * Usage, if the caller asked for it, and `[DONE]` come with the last choice.
  */

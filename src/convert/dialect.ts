@@ -76,7 +76,7 @@ export interface DialectQuestion {
   readonly modelWish?: DialectWish | undefined;
 }
 
-/** The model's wishes before the node's, before the defaults of the host (design: `spec.dialect`). */
+/** The model's wishes before the node's, before the defaults of the host (dialect.md). */
 export function resolveDialect({ host, model, node, modelWish }: DialectQuestion): Dialect {
   const ofHost = openAIHosts.test(host.toLowerCase()) ? openAIDialect(model) : common;
   const wished = { ...stated(node), ...stated(modelWish) };

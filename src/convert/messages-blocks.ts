@@ -24,7 +24,7 @@ interface Waiting {
 }
 
 /**
- * The content blocks of a streamed message (formats: messages events): indices 0, 1, 2… in the order of their start, one
+ * The content blocks of a streamed message (messages.md): indices 0, 1, 2… in the order of their start, one
  * open at a time. A tool streams live until its arguments are complete; what comes meanwhile waits. No block is opened
  * for white space that nothing follows.
  */

@@ -6,7 +6,7 @@ import { isObject } from './json.ts';
 const imageTokens = 1_600;
 
 /**
- * Estimates the tokens of a converted request (formats: count_tokens): a token per 4 characters, per 1.5 for CJK, over
+ * Estimates the tokens of a converted request (messages.md): a token per 4 characters, per 1.5 for CJK, over
  * system, messages and tools; 4 per message; images by size. At least 1: a zero would mislead the caller's budget.
  */
 export function estimateTokens(chat: ChatRequest): number {

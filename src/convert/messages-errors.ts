@@ -18,7 +18,7 @@ export function messagesFailure(fault: UpstreamFault): ConvertedError {
   return anthropicError(status, error.type, error.message);
 }
 
-/** What a node's failure is for a Messages caller, for JSON answers and `event: error` alike (formats: Errors). */
+/** What a node's failure is for a Messages caller, for JSON answers and `event: error` alike. */
 export function messagesError(fault: UpstreamFault): {
   status: number;
   error: { readonly type: string; readonly message: string };

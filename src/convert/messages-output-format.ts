@@ -11,7 +11,7 @@ import {
   requiredString,
 } from './request-fields.ts';
 
-/** `response_format` for `output_config.format` or the older `output_format` (formats: messages request). */
+/** `response_format` for `output_config.format` or the older `output_format` (messages.md). */
 export function convertOutputFormat(body: JsonObject): ChatResponseFormat | undefined {
   const config = optionalObject(body, 'output_config', '') ?? {};
   const current = optionalObject(config, 'format', 'output_config');

@@ -6,7 +6,7 @@ import { messagesStop } from './messages-stop.ts';
 import { messagesUsage } from './messages-usage.ts';
 import { ToolIds } from './tool-ids.ts';
 
-/** Converts a chat answer to a message: thinking, text, tool_use, and no block that is empty (formats: chat reply). */
+/** Converts a chat answer to a message: thinking, text, tool_use, and no block that is empty. */
 export function convertMessagesReply(answer: ChatAnswer, state: MessagesState): ConvertedReply {
   const { finish, stopString, toolCalls } = answer;
   const ids = new ToolIds(state.newId, 'toolu_');

@@ -75,7 +75,7 @@ const hints: ReadonlySet<string> = new Set([
 const known: KnownFields = { read, hints };
 
 /**
- * Converts a body of `POST /v1/messages` (formats: messages request). Throws a ConversionError for what Anthropic's
+ * Converts a body of `POST /v1/messages` (messages.md). Throws a ConversionError for what Anthropic's
  * API refuses, for what chat-completions cannot say, and, with `strict`, for anything that would be lost.
  */
 export function convertMessagesRequest(

@@ -12,7 +12,7 @@ import {
 } from './request-fields.ts';
 
 /**
- * `reasoning_effort` for `thinking` and `output_config.effort` (formats: messages request). A budget becomes the effort
+ * `reasoning_effort` for `thinking` and `output_config.effort` (messages.md). A budget becomes the effort
  * of its bucket, which is a convention and no equal, so it counts as lost; adaptive without effort leaves it to the model.
  */
 export function convertThinking(body: JsonObject, context: MessagesContext): Effort | undefined {

@@ -36,7 +36,7 @@ const marks = [
   'allowed_callers',
 ];
 
-/** Converts `tools` and `tool_choice` (formats: messages request, Tools). Declares every name before the history is read. */
+/** Converts `tools` and `tool_choice` (messages.md). Declares every name before the history is read. */
 export function convertTools(body: JsonObject, context: MessagesContext): ToolFields {
   const declared = optionalList(body, 'tools', '', limits.tools) ?? [];
   const seen = new Set<string>();

@@ -13,7 +13,7 @@ import { hintFields, type MessagesContext } from './messages-context.ts';
 import { asObject, invalid, pathOf, required, requiredString } from './request-fields.ts';
 
 /**
- * Converts `messages` (formats: messages request). Neighbouring assistant messages are one turn; so are the user and
+ * Converts `messages` (messages.md). Neighbouring assistant messages are one turn; so are the user and
  * system messages up to the next: their tool results come first, in the order of the calls, everything else behind.
  */
 export function convertTurns(messages: readonly unknown[], context: MessagesContext): readonly ChatMessage[] {

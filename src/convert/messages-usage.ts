@@ -1,6 +1,6 @@
 import type { ChatUsage } from './chat-usage.ts';
 
-/** Usage as Messages says it: input without what was read from or written to the cache (formats: Usage). */
+/** Usage as Messages says it: input without what was read from or written to the cache. */
 export function messagesUsage(usage: ChatUsage): object {
   const read = usage.cacheRead ?? 0;
   const written = usage.cacheWrite ?? 0;

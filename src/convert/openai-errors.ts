@@ -10,7 +10,7 @@ interface OpenAIError {
   readonly code: string | null;
 }
 
-/** A refused request in OpenAI's shape (formats: Errors). */
+/** A refused request in OpenAI's shape. */
 export function openAIRefusal(refusal: ConversionError): ConvertedError {
   const { sentence: message, param, code, status } = refusal;
   return { status, body: { error: { message, type: 'invalid_request_error', param, code } } };

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, listOf, objectOf } from './json.ts';
 
 /**
  * The part of a response object that repeats the request, with the vendor's defaults: numbers may not be null, every
- * key is there (formats: Responses object). The request has been checked; its values are shared, never changed.
+ * key is there (responses.md). The request has been checked; its values are shared, never changed.
  */
 export type ResponsesEcho = ReturnType<typeof echoOf>;
 

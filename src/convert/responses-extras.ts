@@ -7,7 +7,7 @@ import type { ResponsesContext } from './responses-state.ts';
 /** `user` and `safety_identifier` hold at most this many characters. */
 const identifierLength = 64;
 
-/** Fields that only OpenAI's own chat-completions takes; hints elsewhere (formats: responses request). */
+/** Fields that only OpenAI's own chat-completions takes; hints elsewhere (responses.md). */
 export function convertExtras(body: JsonObject, context: ResponsesContext): Partial<ChatRequest> {
   return {
     user: identifier(body, 'user', context),

@@ -33,7 +33,7 @@ const foreignItems =
   /^(?:(?:local_shell|shell|apply_patch|computer)_call(?:_output)?|mcp_approval_(?:request|response))$/;
 
 /**
- * Converts `input` (formats: responses request, Input items) to chat messages. Throws a ConversionError for what the
+ * Converts `input` (responses.md) to chat messages. Throws a ConversionError for what the
  * vendor refuses and for items that cannot be carried.
  */
 export function convertInput(body: JsonObject, context: ResponsesContext): readonly ChatMessage[] {

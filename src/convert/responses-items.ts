@@ -3,7 +3,7 @@ import { readSearchArguments } from './responses-tool-search.ts';
 import type { ToolOrigin } from './tool-names.ts';
 import type { UrlCitation } from './url-citations.ts';
 
-// The output items of a response (formats: Responses object), for whole replies and for streams alike.
+// The output items of a response (responses.md), for whole replies and for streams alike.
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 

@@ -21,7 +21,7 @@ export interface ResponseProgress {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** The response object with every key that is required, done or not (formats: Responses object). */
+/** The response object with every key that is required, done or not (responses.md). */
 export function responseObject(
   identity: ResponseIdentity,
   progress: ResponseProgress,
@@ -71,7 +71,7 @@ export function newIdentity(state: ResponsesState): ResponseIdentity {
   return { id: state.newId('resp_'), createdAt: seconds(state.now) };
 }
 
-/** Status and reason of an answer that ended so (formats: finish_reason). */
+/** Status and reason of an answer that ended so. */
 export function endingOf(finish: Exclude<Finish, 'failed'>): Pick<ResponseProgress, 'status' | 'reason'> {
   if (finish === 'length') return { status: 'incomplete', reason: 'max_output_tokens' };
   if (finish === 'filter') return { status: 'incomplete', reason: 'content_filter' };

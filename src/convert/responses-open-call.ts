@@ -12,7 +12,7 @@ import {
 import type { Emit, ItemPlace } from './responses-open-item.ts';
 
 /**
- * A call of a streamed response (formats: responses events). Arguments of a function are passed on as they come; the
+ * A call of a streamed response (responses.md). Arguments of a function are passed on as they come; the
  * input of a free-text tool stands inside JSON and is given in one piece at the end. A search has no deltas: its item
  * says it all.
  */

@@ -19,7 +19,7 @@ interface OpenPart {
   readonly logprobs: object[];
 }
 
-/** A message item of a streamed response (formats: responses events): text, refusal, or first one and then the other. */
+/** A message item of a streamed response (responses.md): text, refusal, or first one and then the other. */
 export class OpenMessage {
   /** A message may always be over. */
   readonly isWhole = true;

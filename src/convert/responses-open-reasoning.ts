@@ -2,7 +2,7 @@ import { GrowingText } from './growing-text.ts';
 import { type ItemStatus, type ResponsesItem, reasoningItem } from './responses-items.ts';
 import type { Emit, ItemPlace } from './responses-open-item.ts';
 
-/** A reasoning item of a streamed response (formats: responses events), shown as a summary or as text. */
+/** A reasoning item of a streamed response (responses.md), shown as a summary or as text. */
 export class OpenReasoning {
   /** Reasoning may always be over. */
   readonly isWhole = true;

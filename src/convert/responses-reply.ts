@@ -19,7 +19,7 @@ import { endingOf, newIdentity, responseObject } from './responses-object.ts';
 import type { ResponsesState } from './responses-state.ts';
 import { ToolIds } from './tool-ids.ts';
 
-/** Converts a chat answer to a response object: reasoning, message, then the calls (formats: chat reply). */
+/** Converts a chat answer to a response object: reasoning, message, then the calls. */
 export function convertResponsesReply(answer: ChatAnswer, state: ResponsesState): ConvertedReply {
   const { finish, usage, serviceTier } = answer;
   const ending = endingOf(finish);

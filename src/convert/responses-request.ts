@@ -73,7 +73,7 @@ const parts = {
 } as const;
 
 /**
- * Converts a body of `POST /v1/responses` (formats: responses request). Throws a ConversionError for what OpenAI's API
+ * Converts a body of `POST /v1/responses` (responses.md). Throws a ConversionError for what OpenAI's API
  * refuses, for what needs a store or cannot be said in chat-completions, and, with `strict`, for anything that would
  * be lost.
  */

@@ -22,7 +22,7 @@ export interface ResponsesOpened extends ResponseIdentity {
 }
 
 /**
- * A chat stream converted to Responses events (formats: responses events). `opened` goes on with what an earlier
+ * A chat stream converted to Responses events (responses.md). `opened` goes on with what an earlier
  * node's stream began: same id, next number.
  */
 export function createResponsesStream(

@@ -25,7 +25,7 @@ interface Choice {
 }
 
 /**
- * `tools`, `tool_choice` and `parallel_tool_calls` (formats: responses request). All three are left out where no tool
+ * `tools`, `tool_choice` and `parallel_tool_calls` (responses.md). All three are left out where no tool
  * is left, because OpenAI refuses a choice without tools.
  */
 export function convertTools(body: JsonObject, context: ResponsesContext): ToolFields {

@@ -42,7 +42,7 @@ interface Place {
 }
 
 /**
- * Reads `tools` (formats: responses request, Tools): functions, free-text tools as functions of one string, members of
+ * Reads `tools` (responses.md): functions, free-text tools as functions of one string, members of
  * namespaces as `namespace__member`, and the tools that the caller's own search has found since. Tools that OpenAI's
  * servers run are dropped and named. Declares every name.
  */

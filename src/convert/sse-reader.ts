@@ -14,7 +14,7 @@ const lineEnd = /[\r\n]/g;
 const wholeDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Reads server-sent events (formats: Reading the chat stream): one stateful UTF-8 decoder, so that a character cut in
+ * Reads server-sent events: one stateful UTF-8 decoder, so that a character cut in
  * two stays whole; lines end with LF, CRLF or CR; comments, ids and events without data are passed over. Each character
  * is looked at once, however the stream is cut.
  */

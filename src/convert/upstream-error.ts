@@ -4,7 +4,7 @@ import { safeMessage } from './safe-message.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 
 /**
- * Reads the body of a node's HTTP error (formats: Errors): `{error:{…}}`, `{error:"text"}`, `{object:"error",message}`,
+ * Reads the body of a node's HTTP error: `{error:{…}}`, `{error:"text"}`, `{object:"error",message}`,
  * FastAPI's `{detail}`, Google's list, numeric codes. HTML, an empty body and anything else give the status text.
  */
 export function readUpstreamError(status: number, body: string): UpstreamFault {

@@ -240,7 +240,7 @@ export class Caller implements BatchedWriter {
   }
 }
 
-/** Headers of every event stream (formats: Writing), flat. */
+/** Headers of every event stream, flat. */
 export const eventStreamHeaders: readonly string[] = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
 
 /** Texts as bytes, once: node:http would measure a text, put it behind its head and then encode both. */

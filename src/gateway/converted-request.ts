@@ -53,7 +53,7 @@ export function sendNextChat(
   return send(pool, connection, { method: 'POST', path: '/chat/completions', headers, body }, handler);
 }
 
-/** The caller's headers that a node gets with a converted request (design: Headers), flat. */
+/** The caller's headers that a node gets with a converted request, flat. */
 function chatHeaders(headers: IncomingHttpHeaders, single: boolean): string[] {
   const flat = ['content-type', 'application/json'];
   for (const name of passed) {

@@ -20,7 +20,7 @@ export function answerEstimate(caller: Caller, { current, headers }: Conversion)
 }
 
 /**
- * An attempt to let a node's `/tokenize` count (formats: Other endpoints). Where that fails the answer is the estimate:
+ * An attempt to let a node's `/tokenize` count. Where that fails the answer is the estimate:
  * it is better than an error about something that the caller did not ask for.
  */
 export class NodeCount implements CallerListener {

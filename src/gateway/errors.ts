@@ -1,4 +1,4 @@
-/** What one entry of the catalogue says: HTTP status, OpenAI `type` and `code`, Anthropic `type` (formats: Errors). */
+/** What one entry of the catalogue says: HTTP status, OpenAI `type` and `code`, Anthropic `type`. */
 interface CatalogueEntry {
   readonly status: number;
   readonly type: string;

@@ -18,7 +18,7 @@ export function eventMeaning(format: CallerFormat, name: string, data: string): 
     return event === undefined ? 'error' : messagesMeaning(text(event['type']) ?? name, event);
   if (format === 'responses')
     return event === undefined ? 'error' : responsesMeaning(text(event['type']) ?? name, event);
-  // What cannot be read passes as it is (formats: Failure and cancellation).
+  // What cannot be read passes as it is.
   return event === undefined ? 'content' : chatMeaning(event);
 }
 

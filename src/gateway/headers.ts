@@ -15,7 +15,7 @@ const validValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Sent where a messages caller names no version: Anthropic's API refuses requests without one. */
 const defaultAnthropicVersion = '2023-06-01';
 
-/** The caller's headers that a node gets (design: Headers), flat. */
+/** The caller's headers that a node gets, flat. */
 export function upstreamHeaders(headers: IncomingHttpHeaders, format: CallerFormat): string[] {
   const flat = ['content-type', headers['content-type'] ?? 'application/json'];
   // Each by its own name: V8 takes three times as long to find them in a loop.
@@ -37,7 +37,7 @@ function impliedVersion(format: CallerFormat): string | undefined {
   return format === 'messages' || format === 'count_tokens' ? defaultAnthropicVersion : undefined;
 }
 
-/** The node's headers that the caller gets (design: Headers), flat, without `content-type`, behind those of `flat`. */
+/** The node's headers that the caller gets, flat, without `content-type`, behind those of `flat`. */
 export function callerHeaders(headers: UpstreamHeaders, flat: string[] = []): string[] {
   headers.forEach((name, value) => {
     const passes =

@@ -4,7 +4,7 @@ import type { Candidate, KeyEntry, View } from '../store/store.ts';
 import { GatewayError } from './errors.ts';
 import { shorten } from './shorten.ts';
 
-/** One entry of `GET /models`: the members of both SDK families side by side (formats: Other endpoints). */
+/** One entry of `GET /models`: the members of both SDK families side by side. */
 export interface ListedModel {
   readonly id: string;
   readonly object: 'model';

@@ -15,7 +15,7 @@ export function isOwnShape(shape: ErrorShape, headers: UpstreamHeaders, body: Bu
   return shape === 'openai' || (said['type'] === 'error' && typeof type === 'string');
 }
 
-/** What a node means by an error answer (formats: Errors). `body` is undefined when it is too long or did not come in time. */
+/** What a node means by an error answer. `body` is undefined when it is too long or did not come in time. */
 export function nodeFault(status: number, headers: UpstreamHeaders, body: Buffer | undefined): UpstreamFault {
   return readUpstreamError(status, body === undefined ? '' : textOf(headers, body));
 }

@@ -48,7 +48,7 @@ const longestKeyBody = 1024 * 1024;
 /** Longest time that the store may take for a key. */
 const storeTimeoutMs = 15_000;
 
-/** Declares every path of the HTTP API (design: The gateway's HTTP API). Throws nothing. */
+/** Declares every path of the HTTP API. Throws nothing. */
 export function declareRoutes(app: FastifyInstance, context: GatewayContext, keys: KeysApi): void {
   const declare = (
     method: 'GET' | 'POST' | 'DELETE',

@@ -7,7 +7,7 @@ export interface SseEvent {
 }
 
 /**
- * Splits the beginning of a stream into events (formats: Reading the chat stream). Bytes are read as latin1, so that
+ * Splits the beginning of a stream into events. Bytes are read as latin1, so that
  * a character cut in two between pieces does no harm. Comments give an event without data.
  */
 export class SseEvents {

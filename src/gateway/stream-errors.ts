@@ -14,7 +14,7 @@ export interface ResponseSoFar {
 }
 
 /**
- * The end of a stream that failed after it had begun, in the caller's format (formats: Failure and cancellation). A
+ * The end of a stream that failed after it had begun, in the caller's format. A
  * `response.failed` repeats nothing of what was sent (`output: []`): bytes that pass through are not kept.
  */
 export function streamError(

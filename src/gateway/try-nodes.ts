@@ -164,7 +164,7 @@ function attempt(
   });
 }
 
-/** A request that a node calls wrong is wrong everywhere (design: Failover). */
+/** A request that a node calls wrong is wrong everywhere. */
 function isWorthAnother(failure: Failure): boolean {
   if (failure.kind === 'none' || failure.kind === 'refused') return true;
   return judgeStatus(failure.status) === 'next';

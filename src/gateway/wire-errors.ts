@@ -15,7 +15,7 @@ export function errorShapeOf(path: string): ErrorShape {
   return /^\/v1\/messages(?:[/?#]|$)/.test(path) ? 'anthropic' : 'openai';
 }
 
-/** An error of the catalogue as the caller's family of clients reads it (formats: Errors). */
+/** An error of the catalogue as the caller's family of clients reads it. */
 export function wireError(error: GatewayError, shape: ErrorShape, requestId: string): WireError {
   const { entry } = error;
   const status = shape === 'anthropic' ? (entry.anthropicStatus ?? entry.status) : entry.status;

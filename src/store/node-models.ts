@@ -8,7 +8,7 @@ export interface ServedName {
 }
 
 /**
- * The names that a node knows, real ones and aliases, and what each stands for (design: Names).
+ * The names that a node knows, real ones and aliases, and what each stands for.
  *
  * Real names are the discovered ones of the status and the manual ones of the spec; with `discovery: Never` the
  * manual ones alone. Everything a person can set is read from the spec, so that it bites without waiting for the

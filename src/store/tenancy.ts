@@ -6,7 +6,7 @@ import type { UpstreamNode } from '../resources/upstream-node.ts';
 export type Disagreement = 'node' | 'key' | 'both';
 
 /**
- * Whether a key may use a node (design: Namespaces): a node serves its own namespace; another one only if the node
+ * Whether a key may use a node: a node serves its own namespace; another one only if the node
  * admits it and lives in the home namespace or in one that the key names. Otherwise anybody could attract another
  * team's prompts by a node of a popular model name.
  */

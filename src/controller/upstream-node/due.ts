@@ -87,7 +87,7 @@ const checkCauses: readonly Cause[] = [
 /** How a sync is done that does not contact the node: `Manual` is one, `Postponed` leaves the contact to its schedule. */
 export type LocalSync = 'Manual' | 'Postponed' | undefined;
 
-/** Whether the manual list settles the sync that is due, without a word to the node (design §2, "Model sync"). */
+/** Whether the manual list settles the sync that is due, without a word to the node. */
 export function localSync(gathered: Gathered): LocalSync {
   const { node } = gathered;
   if (node.spec.sync.discovery === 'Never') {

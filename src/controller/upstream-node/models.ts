@@ -23,13 +23,13 @@ export function hasManualList({ spec }: UpstreamNode): boolean {
 
 /** A model goes once it was absent from this many successful syncs in a row. */
 const missesToRemove = 3;
-/** etcd refuses objects of about 1.5 MB, and every gateway holds every status (design §2). */
+/** etcd refuses objects of about 1.5 MB, and every gateway holds every status. */
 const maxModels = 5_000;
 const maxModelBytes = 640 * 1_024;
 const longestName = 512;
 
 /**
- * The models of a node: the discovered ones and the manual ones (design §2, "Model sync"). Without a new listing the
+ * The models of a node: the discovered ones and the manual ones. Without a new listing the
  * discovered ones stay as they are, so that a change of the manual list applies at once. A model known before keeps
  * what it started as (`newModels` says nothing of it any more); manual models start enabled; a wish in `spec.models`
  * wins. What a discovered one started as is kept apart, so that taking a wish back takes back what it did.

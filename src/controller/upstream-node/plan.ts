@@ -26,7 +26,7 @@ export interface NodePlan {
   readonly memory: NodeMemory;
 }
 
-/** The status says when a node was checked at most this much too early (design §2). */
+/** The status says when a node was checked at most this much too early. */
 const checkTimeGrainMs = 300_000;
 
 /**

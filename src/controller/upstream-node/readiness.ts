@@ -24,7 +24,7 @@ export interface Standing {
 
 type PhaseRule = (standing: Standing) => Phase | undefined;
 
-/** The phases of design §4; the first rule that answers decides. */
+/** The phases; the first rule that answers decides. */
 const phaseRules: readonly PhaseRule[] = [
   ({ credentials }) => (credentials.state === 'Refused' ? 'error' : undefined),
   ({ health, node, unreachable, modelCount }) => {

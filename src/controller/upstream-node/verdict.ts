@@ -30,7 +30,7 @@ export type SyncVerdict =
   | { readonly kind: 'NoEndpoint' }
   | { readonly kind: 'Failed'; readonly fault: Fault };
 
-/** Judges an answer to the model listing as a health check: any HTTP answer but 401, 403, 429 and 5xx is good (design §4). */
+/** Judges an answer to the model listing as a health check: any HTTP answer but 401, 403, 429 and 5xx is good. */
 export function judgeHealth(answer: Answer): Health {
   if (answer.kind === 'failed') {
     const fault = failure(answer.error);

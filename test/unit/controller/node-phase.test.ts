@@ -5,7 +5,7 @@ import { failed, invalid, listed, NodeLife, status } from './node-life.ts';
 const refused = failed('connect_refused');
 const good = listed('m');
 
-describe('phases (design §4)', () => {
+describe('phases', () => {
   const rows: [
     what: string,
     answers: Answer[],
