@@ -14,6 +14,8 @@ const options: SoakOptions = {
     heapPerHour: 100 * gib,
     residentPerHour: 500 * gib,
     descriptorsPerHour: 1_000_000,
+    moreHeap: gib,
+    moreResident: gib,
     delayP99Ms: 10_000,
     moreObjects: 2_000,
     moreSeries: 500,

@@ -62,6 +62,9 @@ export interface Idle {
   readonly descriptors: number;
   readonly listeners: number;
   readonly series: number;
+  /** Bytes after a collection. */
+  readonly heap: number;
+  readonly resident: number;
 }
 
 export async function takeIdle(ground: Ground): Promise<Idle> {
@@ -69,7 +72,8 @@ export async function takeIdle(ground: Ground): Promise<Idle> {
   const descriptors = descriptorsOf(ground.pid).length;
   const series = await seriesOf(ground);
   const objects = await ground.probe.ask('objects');
-  return { objects, resources, listeners, series, descriptors };
+  const { heapUsed: heap } = await ground.probe.ask('heap');
+  return { objects, resources, listeners, series, descriptors, heap, resident: residentBytes(ground.pid) };
 }
 
 /** Whether no more is open than at another time when nothing was asked. */

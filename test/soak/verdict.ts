@@ -1,7 +1,7 @@
 import { arrivalDelay } from '../bench/statistics.ts';
 import type { SoakOptions } from './options.ts';
 import { activeOf, type Idle, ownClasses, type Sample } from './sample.ts';
-import { slopeOf } from './slope.ts';
+import { type Slope, slopeOf, usualGrowthOf } from './slope.ts';
 import type { SoakRecord } from './soak.ts';
 
 /** One line of the table. */
@@ -24,7 +24,8 @@ export function judge(record: SoakRecord, { limits, warmUpSeconds }: SoakOptions
   const over = sum(samples.map(({ stallsOver }) => stallsOver));
   const p99 = arrivalDelay(stalls, over, 0.99);
   const longest = Math.max(...samples.map(({ delayLongest }) => delayLongest));
-  const grow = growth(samples);
+  const flat = growth(samples, slopeOf, (slope) => slope.perSecond + slope.bound);
+  const usual = growth(samples, usualGrowthOf, (slope) => slope.perSecond);
   const ms = (value: number) => `${value.toFixed(1)} ms`;
   return [
     zero('answers that were not the right ones', failed, `of ${played} scenarios`),
@@ -38,9 +39,9 @@ export function judge(record: SoakRecord, { limits, warmUpSeconds }: SoakOptions
       measured: `${servers.faults}, ${servers.abandoned}`,
       ok: servers.faults > 0 && servers.abandoned > 0,
     },
-    grow('heap after collection', ({ heap }) => heap, limits.heapPerHour, mib, 'MiB'),
-    grow('resident memory', ({ resident }) => resident, limits.residentPerHour, mib, 'MiB'),
-    grow('open descriptors', ({ descriptors }) => descriptors, limits.descriptorsPerHour, 1, ''),
+    flat('heap after collection', ({ heap }) => heap, limits.heapPerHour, mib),
+    usual('resident memory', ({ resident }) => resident, limits.residentPerHour, mib),
+    flat('open descriptors', ({ descriptors }) => descriptors, limits.descriptorsPerHour, 1),
     {
       measure: 'event-loop delay, p99 (longest)',
       goal: `< ${limits.delayP99Ms} ms`,
@@ -51,6 +52,13 @@ export function judge(record: SoakRecord, { limits, warmUpSeconds }: SoakOptions
     noMore('other objects, idle, after warm-up → end', idle.warm, idle.end, limits.moreObjects, [
       ...['AbortSignal', 'Function', 'Map', 'Promise', 'Timeout'],
     ]),
+    more('heap, idle, after warm-up → end', idle.warm.heap, idle.end.heap, limits.moreHeap),
+    more(
+      'resident memory, idle, after warm-up → end',
+      idle.warm.resident,
+      idle.end.resident,
+      limits.moreResident,
+    ),
     back('open descriptors, idle, start → end', idle.start.descriptors, idle.end.descriptors),
     back('handles and timers, idle, start → end', activeOf(idle.start), activeOf(idle.end)),
     back('listeners of the process, start → end', idle.start.listeners, idle.end.listeners),
@@ -68,26 +76,30 @@ function zero(measure: string, count: number, of: string): Verdict {
   return { measure, goal: '0', measured: `${count} ${of}`.trim(), ok: count === 0 };
 }
 
-/** Flat: not even the upper bound of the slope is above the limit. */
-function growth(samples: readonly Sample[]) {
+/** What a measure adds in an hour after the warm-up, and whether `judged` of it is below the limit. */
+function growth(
+  samples: readonly Sample[],
+  slope: (points: readonly (readonly [number, number])[]) => Slope,
+  judged: (slope: Slope) => number,
+) {
   return (
     measure: string,
     read: (sample: Sample) => number | undefined,
     limit: number,
     unit: number,
-    name: string,
   ): Verdict => {
-    const points = samples.flatMap((sample): [number, number][] => {
-      const value = read(sample);
-      return value === undefined ? [] : [[sample.seconds, value / unit]];
-    });
-    const { perSecond, bound, mean } = slopeOf(points);
-    const [hourly, hourlyBound] = [perSecond * 3600, bound * 3600];
+    const found = slope(
+      samples.flatMap((sample): [number, number][] => {
+        const value = read(sample);
+        return value === undefined ? [] : [[sample.seconds, value / unit]];
+      }),
+    );
+    const [hourly, bound] = [found.perSecond * 3600, found.bound * 3600];
     return {
-      measure: `${measure}: ${name} in an hour (mean)`,
+      measure: `${measure}: ${unit === mib ? 'MiB ' : ''}in an hour (mean)`,
       goal: `< ${limit / unit}`,
-      measured: `${hourly.toFixed(1)} ± ${hourlyBound.toFixed(1)} (${mean.toFixed(1)})`,
-      ok: hourly + hourlyBound < limit / unit,
+      measured: `${hourly.toFixed(1)} ± ${bound.toFixed(1)} (${found.mean.toFixed(1)})`,
+      ok: judged(found) * 3600 < limit / unit,
     };
   };
 }
@@ -95,6 +107,16 @@ function growth(samples: readonly Sample[]) {
 function back(measure: string, before: number, after: number, allowed = 0): Verdict {
   const goal = allowed === 0 ? 'not more' : `≤ ${allowed} more`;
   return { measure, goal, measured: `${before} → ${after}`, ok: after <= before + allowed };
+}
+
+/** Bytes. */
+function more(measure: string, before: number, after: number, allowed: number): Verdict {
+  return {
+    measure,
+    goal: `≤ ${allowed / mib} MiB more`,
+    measured: `${(before / mib).toFixed(1)} → ${(after / mib).toFixed(1)} MiB`,
+    ok: after <= before + allowed,
+  };
 }
 
 function noMore(

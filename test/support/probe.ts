@@ -3,8 +3,7 @@
 import { connect } from 'node:net';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { queryObjects, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { queryObjects } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 import { Attempt } from '../../src/gateway/attempt.ts';
 import { RequestBody } from '../../src/gateway/body.ts';
@@ -14,6 +13,7 @@ import { ConvertedPlain } from '../../src/gateway/converted-plain.ts';
 import { ConvertedStreaming } from '../../src/gateway/converted-stream.ts';
 import { Progress } from '../../src/gateway/progress.ts';
 import { StreamWatch } from '../../src/gateway/stream-watch.ts';
+import { collector } from '../../src/upstream/collector.ts';
 import { Exchange } from '../../src/upstream/exchange.ts';
 import { Pool } from '../../src/upstream/pool.ts';
 import { Slot } from '../../src/upstream/slot.ts';
@@ -27,8 +27,7 @@ const ofConnections = { Pool, RequestBody, Slot, StreamWatch };
 if (isMainThread) answerQuestions(Number(process.env['PROBE_PORT']));
 
 function answerQuestions(port: number): void {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = collector();
   let stalls: number[] = [];
   let began = performance.now();
   let last = began;
@@ -60,7 +59,7 @@ function answerQuestions(port: number): void {
     },
     heap: () =>
       unmeasured(() => {
-        collect();
+        collect({ type: 'major', execution: 'sync' });
         const { heapUsed, external, arrayBuffers } = process.memoryUsage();
         return { heapUsed, external, arrayBuffers };
       }),
