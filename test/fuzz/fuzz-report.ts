@@ -14,6 +14,8 @@ export interface FuzzOptions {
   readonly patient: number;
   /** After this no more cases are tried. */
   readonly limitMs: number;
+  /** Told how far it has come. */
+  readonly tell: (line: string) => void;
 }
 
 /** Something that must not be. */

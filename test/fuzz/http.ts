@@ -38,6 +38,7 @@ export async function fuzzHttp(ground: Ground, options: FuzzOptions): Promise<Fu
     await honest.during(slowness.windowMs);
     const heapBefore = await ground.probe.ask('heap');
     const slow = await compare(honest, attack, options);
+    options.tell(`http: the honest caller is ${slow.than.nobody.toFixed(2)} times slower than alone`);
     for (const [beside, times] of Object.entries(slow.than)) {
       const text = `an honest caller is ${times.toFixed(2)} times slower beside malformed requests than beside`;
       if (!(times <= slowness.most)) found(`${text} ${beside} (at most ${slowness.most})`);
@@ -47,6 +48,7 @@ export async function fuzzHttp(ground: Ground, options: FuzzOptions): Promise<Fu
     const fromHere = attack.sent();
     const waiting = attack.wait(seed, options.patient);
     for (let batch = 0; attack.sent() < runs && performance.now() - began < options.limitMs; batch++) {
+      if (batch % 10 === 0) options.tell(`http: ${attack.sent()} of ${runs} sent`);
       await attack.flood(attack.make(seed + 10_000 + batch, Math.min(batchSize, runs - attack.sent())));
     }
     const perSecond = ((attack.sent() - fromHere) * 1000) / (performance.now() - began);
@@ -65,6 +67,7 @@ export async function fuzzHttp(ground: Ground, options: FuzzOptions): Promise<Fu
       grownBytes: grown,
     };
   }
+  options.tell(`http: ${attack.sent()} sent; making what was found small`);
   findings.push(...(await attack.findings()));
   await ground.withdraw('fuzz');
   const late = performance.now() + goneMs;

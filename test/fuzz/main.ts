@@ -29,9 +29,11 @@ async function run(): Promise<number> {
   }
   const [runs, seed] = [Number(values.runs), Number(values.seed)];
   process.stdout.write(`seed ${seed}, ${runs} cases of each target\n`);
+  const tell = (line: string) => void process.stderr.write(`${new Date().toISOString()} ${line}\n`);
   let found = 0;
   const slowness = { blocks: 5, windowMs: 4_000, most: 2 };
-  const options = { runs, seed, slowness, patient: Math.ceil(runs / 500), limitMs: 3_600_000 };
+  const options = { runs, seed, slowness, patient: Math.ceil(runs / 500), limitMs: 3_600_000, tell };
+
   for await (const report of runTargets(options, values.only)) {
     process.stdout.write(`${report.target}: ${report.runs} cases, ${report.findings.length} findings\n`);
     if (Object.keys(report.figures).length > 0) {

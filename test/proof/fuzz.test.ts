@@ -5,7 +5,7 @@ import { runTargets, targetNames } from '../fuzz/targets.ts';
 // The short form of `npm run fuzz`, with a seed that stays: it finds what was broken again, not what was never tried. How much slower an honest caller
 // is not asked: other tests run beside.
 const slowness = { blocks: 1, windowMs: 250, most: 100 };
-const options = { runs: 600, seed: 1, slowness, patient: 0, limitMs: 20_000 };
+const options = { runs: 600, seed: 1, slowness, patient: 0, limitMs: 20_000, tell: () => {} };
 
 test.each(targetNames)('%s: nothing is found', { timeout: 150_000 }, async (target) => {
   const reports: FuzzReport[] = [];
