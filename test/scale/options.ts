@@ -13,7 +13,7 @@ export interface ScaleOptions {
     /** Requests for models meanwhile. */
     readonly requestsPerSecond: number;
   };
-  /** How long controllers run before that. */
+  /** How long controllers run before that; all nodes fail meanwhile, and come back. */
   readonly warmUpSeconds: number;
   /** How long controllers are watched with nothing to do but checks. */
   readonly steadySeconds: number;
@@ -46,8 +46,9 @@ const long: ScaleOptions = {
   ],
   settleSeconds: 5,
   changes: { perSecond: 1_000, seconds: 60, requestsPerSecond: 200 },
-  warmUpSeconds: 330,
-  steadySeconds: 180,
+  // Overdue syncs are spread over 300 s; a check that finds nothing new writes its time once in 300 s.
+  warmUpSeconds: 310,
+  steadySeconds: 300,
   checkSeconds: undefined,
   modelCounts: [10, 100, 1_000, 5_000],
   watchers: [1, 10, 100, 300],

@@ -1,14 +1,15 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { processorSeconds, residentBytes } from '../../bench/processor-time.ts';
+import { residentBytes } from '../../bench/processor-time.ts';
 import { below, type Result } from '../../bench/result.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { RoleProcess } from '../../support/processes.ts';
 import { resourcePathOf } from '../../support/resources.ts';
 import { apiRequests, requestsOf } from '../api-requests.ts';
+import { controllerWork } from '../controller-work.ts';
 import type { Lab } from '../lab.ts';
 import { gauge } from '../metric-text.ts';
 import { eachOf, hostsOf, nodeName, type SetSize } from '../population.ts';
 import { count, type ScaleRow } from '../row.ts';
+import { wait } from '../wait.ts';
 import type { Watched } from '../watched.ts';
 import { outage } from './outage.ts';
 
@@ -16,7 +17,14 @@ import { outage } from './outage.ts';
 const lateShare = 1.1;
 const lateSeconds = 2;
 
-/** Controllers at rest on each set: processor, writes, whether checks come in time; then all nodes fail, and come back. */
+/** How much of the warm-up passes before all nodes fail: controllers look at 100,000 keys meanwhile. */
+const shareBeforeOutage = 0.2;
+
+/**
+ * Controllers on each set: all nodes fail at once, and come back; then, at rest, processor, writes, and whether checks come in
+ * time. The outage comes first because controllers that have just started must wait before they are at rest anyway: statuses that
+ * lay in the cache for a week are all overdue, and their syncs are spread over five minutes.
+ */
 export const controller: ScaleRow = {
   name: 'controller',
   run: async (lab) => {
@@ -25,9 +33,14 @@ export const controller: ScaleRow = {
     const gateway = await lab.start('gateway', lab.namespace(lab.options.sizes.at(-1) as SetSize));
     try {
       await gateway.whenReady(120_000);
-      const rest = await atRest(lab, watched, gateway);
-      for (const { measure, measured } of rest) lab.progress(`${measure}: ${measured}`);
-      return [...rest, ...(await outage(lab, watched))];
+      const { warmUpSeconds } = lab.options;
+      const began = performance.now();
+      await wait(lab, 'letting controllers start', warmUpSeconds * shareBeforeOutage);
+      const failing = await outage(lab, watched);
+      for (const { measure, measured } of failing) lab.progress(`${measure}: ${measured}`);
+      const left = warmUpSeconds - (performance.now() - began) / 1000;
+      await wait(lab, 'letting controllers come to rest', Math.max(0, left));
+      return [...failing, ...(await atRest(lab, watched, gateway))];
     } finally {
       await Promise.all(
         [gateway, ...watched.map(({ process }) => process)].map((one) => one.stop('SIGTERM')),
@@ -62,18 +75,14 @@ async function start(lab: Lab, size: SetSize): Promise<Watched> {
 }
 
 async function atRest(lab: Lab, watched: readonly Watched[], gateway: RoleProcess): Promise<Result[]> {
-  const { steadySeconds, warmUpSeconds, checkSeconds = 60 } = lab.options;
-  // Statuses that lay in the cache for a week are all overdue; their syncs are spread over five minutes.
-  lab.progress(`letting controllers come to rest for ${warmUpSeconds} s`);
-  await delay(warmUpSeconds * 1000);
-  lab.progress(`watching controllers at rest for ${steadySeconds} s`);
+  const { steadySeconds, checkSeconds = 60 } = lab.options;
   lab.upstreams.reset();
   const began = performance.now();
-  const before = await Promise.all(watched.map(snapshot));
+  const before = await Promise.all(watched.map(controllerWork));
   const gatewayBefore = await requestsOf(gateway);
   const serverBefore = await apiRequests(lab.cluster);
-  await delay(steadySeconds * 1000);
-  const after = await Promise.all(watched.map(snapshot));
+  await wait(lab, 'watching controllers at rest', steadySeconds);
+  const after = await Promise.all(watched.map(controllerWork));
   const gatewayAfter = await requestsOf(gateway);
   const serverAfter = await apiRequests(lab.cluster);
   const seconds = (performance.now() - began) / 1000;
@@ -85,7 +94,6 @@ async function atRest(lab: Lab, watched: readonly Watched[], gateway: RoleProces
     const [one, two] = [before[index], after[index]];
     if (one === undefined || two === undefined) return [];
     const share = ((two.processor - one.processor) / seconds) * 100;
-    // The lease is renewed every 2 s, whatever there is to do.
     const statuses = two.statuses - one.statuses;
     const writes = (statuses / size.nodes) * (300 / seconds);
     const times = [...contacts].filter(([host]) => host.startsWith(hostsOf(size))).map(([, each]) => each);
@@ -140,16 +148,6 @@ async function atRest(lab: Lab, watched: readonly Watched[], gateway: RoleProces
       figures: { ofGateway, ofServer, verbs: difference(serverAfter.verbs, serverBefore.verbs), mostAtOnce },
     },
   ];
-}
-
-async function snapshot({ process }: Watched) {
-  const { body } = await process.probe('/metrics');
-  const patches = gauge(body, 'rest_client_requests_total', { method: 'PATCH' });
-  return {
-    processor: processorSeconds(process.pid),
-    statuses: patches,
-    requests: gauge(body, 'rest_client_requests_total'),
-  };
 }
 
 function gapsOf(times: readonly number[], began: number, ended: number): number[] {

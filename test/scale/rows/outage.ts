@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { below, type Result } from '../../bench/result.ts';
+import { type ControllerWork, controllerWork } from '../controller-work.ts';
 import type { Lab } from '../lab.ts';
 import { hostsOf } from '../population.ts';
 import { count } from '../row.ts';
@@ -14,14 +15,17 @@ const contactLimit = 32;
 /** All nodes fail at once, and come back at once: how long until every status says so, and what the nodes saw of it. */
 export async function outage(lab: Lab, watched: readonly Watched[]): Promise<Result[]> {
   const limit = ((lab.options.checkSeconds ?? 60) * noticeShare + writeSeconds) * lab.options.patience;
+  const works = [await Promise.all(watched.map(controllerWork))];
   lab.upstreams.reset();
   lab.upstreams.fail(true);
   lab.progress('all upstreams fail');
   const failed = await Promise.all(watched.map((one) => until(one, 'error', limit * 2)));
   lab.progress(`statuses said error after ${failed.map((one) => one.toFixed(0)).join(', ')} s`);
+  works.push(await Promise.all(watched.map(controllerWork)));
   lab.upstreams.fail(false);
   lab.progress('all upstreams are back');
   const back = await Promise.all(watched.map((one) => until(one, 'ready', limit * 2)));
+  works.push(await Promise.all(watched.map(controllerWork)));
   const { contacts, mostAtOnce, mostAtOneHost, mostConnections } = lab.upstreams.seen();
   const results = watched.flatMap(({ size }, index): Result[] => {
     const nodes = count(size.nodes, 'nodes');
@@ -36,14 +40,14 @@ export async function outage(lab: Lab, watched: readonly Watched[]): Promise<Res
         ...{ row: 'controller', measure: `all of ${nodes} fail: every status says error` },
         ...below(limit, failed[index] ?? Number.NaN, 's'),
         ...goal,
-        note: `most contacts within a second ${busiest}`,
+        note: `${workText(works[0]?.[index], works[1]?.[index])}; most contacts within a second ${busiest}`,
         figures,
       },
       {
         ...{ row: 'controller', measure: `all of ${nodes} come back: every status says ready` },
         ...below(limit, back[index] ?? Number.NaN, 's'),
         ...goal,
-        ...{ note: '', figures },
+        ...{ note: workText(works[1]?.[index], works[2]?.[index]), figures },
       },
     ];
   });
@@ -57,6 +61,14 @@ export async function outage(lab: Lab, watched: readonly Watched[]): Promise<Res
       figures: { mostAtOnce, mostAtOneHost, mostConnections },
     },
   ];
+}
+
+/** What a controller did between two moments; all of them wait for the slowest. */
+function workText(before: ControllerWork | undefined, after: ControllerWork | undefined): string {
+  if (before === undefined || after === undefined) return '';
+  const processor = after.processor - before.processor;
+  const [statuses, requests] = [after.statuses - before.statuses, after.requests - before.requests];
+  return `${statuses} statuses written, ${requests} requests to the API server, ${processor.toFixed(1)} s of the controller's processor`;
 }
 
 /** Seconds until all nodes are in the phase. */

@@ -48,7 +48,7 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
       const load = requestLoad(gateway.baseURL(), size, requestsPerSecond);
       await load(2_000);
       lab.progress(`${keys}: ${requestsPerSecond} requests/s, nothing changes`);
-      const quiet = await load(Math.min(20, seconds) * 1000);
+      const quiet = await load(Math.min(10, seconds) * 1000);
       lab.progress(`${keys}: ${perSecond} changes a second for ${seconds} s, replayed`);
       await gateway.probe('/metrics');
       const used = fineProcessorSeconds(gateway.pid);

@@ -8,7 +8,7 @@ import { count, type ScaleRow } from '../row.ts';
 import type { WatcherOptions } from '../watcher.ts';
 
 const changesPerSecond = 50;
-const seconds = 10;
+const seconds = 6;
 
 /** Watches as many gateways hold them: what one more costs the API server, open and for each change. */
 export const watchers: ScaleRow = {
