@@ -4,13 +4,14 @@ import type { LiveChanges, Row } from './shapes.ts';
 
 /** Changes are gathered for this long, so that a storm of them is a few events and not thousands. */
 const gatherMs = 100;
-const heartbeatMs = 15_000;
+const heartbeatMs = 5_000;
 
 /**
- * Sends the live state and then its changes to one page as server-sent events, until the page leaves. A page that reads
- * slowly gets the newest state of what changed in one event, not each step: nothing queues up here.
+ * Sends the live state and then its changes to one page as server-sent events, until the page leaves or its session ends,
+ * which `mayStay` is asked now and then. A page that reads slowly gets the newest state of what changed in one event, not
+ * each step: nothing queues up here.
  */
-export function sendChanges(live: Live, response: ServerResponse): void {
+export function sendChanges(live: Live, response: ServerResponse, mayStay: () => boolean): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   const set = new Map<string, Row>();
   const removed = new Map<string, LiveChanges['removed'][number]>();
@@ -49,7 +50,10 @@ export function sendChanges(live: Live, response: ServerResponse): void {
     facts = { problems: change.problems, old: change.old };
     schedule();
   });
-  const heartbeat = setInterval(() => response.write(': still here\n\n'), heartbeatMs);
+  const heartbeat = setInterval(() => {
+    if (mayStay()) response.write(': still here\n\n');
+    else response.end();
+  }, heartbeatMs);
   response.write('retry: 1000\n\n');
   live.state().then(
     (state) => {

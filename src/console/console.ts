@@ -109,11 +109,12 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     if (refused !== undefined) return refuse(reply, 403, { reason: 'Forbidden', message: refused });
     if (!isApi(request)) return;
     reply.header('cache-control', 'no-store');
-    const acts = request.url !== '/api/live' && request.url !== '/api/place';
+    // What a page reads by itself, as things change, is no act of a person.
+    const acts = method !== 'GET';
     if (!sessions.holds(cookieOf(headers.cookie, cookieName), acts)) {
       return refuse(reply, 401, { reason: 'SignedOut', message: signedOut });
     }
-    if (readOnly && method !== 'GET' && request.url !== '/api/try') {
+    if (readOnly && method !== 'GET' && !changesNothing.includes(request.url)) {
       return refuse(reply, 403, { reason: 'Forbidden', message: readOnlyReason });
     }
   });
@@ -154,11 +155,13 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     tryIt: reach === undefined ? noGateway : undefined,
   };
   app.get('/api/place', async () => place);
-  app.get('/api/live', (_request, reply) => {
+  app.get('/api/live', ({ headers }, reply) => {
     reply.hijack();
+    const cookie = cookieOf(headers.cookie, cookieName);
     for (const [name, value] of Object.entries(securityHeaders)) reply.raw.setHeader(name, value);
-    sendChanges(live, reply.raw);
+    sendChanges(live, reply.raw, () => sessions.holds(cookie, false));
   });
+  app.post('/api/acted', async () => ({}));
   app.get('/api/rights', async (request) => {
     const { namespace: asked } = request.query as { namespace?: string };
     return rightsIn(declarations, asked ?? declarations.namespace, signal);
@@ -235,6 +238,8 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
 
 const signedOut =
   'This browser is not signed in, or was idle for too long. Open the newest address that the console has printed; it is good for one browser. Of standalone mode and npm start it stands in the file console-address of the data folder.';
+/** Posts that a console for reading takes, too. */
+const changesNothing: readonly string[] = ['/api/try', '/api/acted'];
 const readOnlyReason = 'The console was started with --read-only.';
 const signedOutPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Model Gateway</title><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><link rel="stylesheet" href="/page/pico.css"><link rel="stylesheet" href="/page/style.css"><main class="container"><h1>Signed out</h1><p>${signedOut}</p></main></html>`;
 

@@ -1,5 +1,6 @@
 import type { Place } from '../shapes.ts';
 import { Proposals, setShowsYaml, showsYaml } from './changing.ts';
+import { followReader } from './follow-reader.ts';
 import { html, render, useEffect, useState, type View } from './htm-preact.js';
 import { KeyPage } from './key-page.ts';
 import { KeysPage } from './keys-page.ts';
@@ -108,6 +109,7 @@ if (root !== null) {
   applyTheme();
   followLinks();
   followKeys();
+  followReader();
   if (location.pathname === '/') go('/nodes');
   readPlace().then(
     (place) => {
