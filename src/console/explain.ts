@@ -50,7 +50,6 @@ export function explainFrom(
         ...(shown === undefined ? [] : [`Only nodes of the namespace ${shown} are looked at.`]),
       ],
       nodes: explanation.nodes.map(routeNode),
-      others: explanation.others,
     };
   };
 }

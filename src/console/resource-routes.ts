@@ -7,10 +7,13 @@ import { rowOf } from './rows.ts';
 import type { Detail, Edited, PageKind } from './shapes.ts';
 import { planWishes, type Wishes, wishesSchema } from './wishes.ts';
 
+/** As the manifest has it, so that a refusal names the fields of the form. */
 const named = z.object({
   kind: z.enum(['UpstreamNode', 'APIKey', 'MasterKey']),
-  namespace: z.string().min(1).max(63),
-  name: z.string().min(1).max(253),
+  metadata: z.object({
+    namespace: z.string().min(1, 'is missing; add it').max(63),
+    name: z.string().min(1, 'is missing; add it').max(253),
+  }),
 });
 const editBody = z.strictObject({
   wishes: wishesSchema,
@@ -67,7 +70,9 @@ export function addResourceRoutes(
 }
 
 function refOf(request: FastifyRequest): Ref<PageKind> {
-  return read(named, request.params);
+  const { kind, ...metadata } = request.params as Readonly<Record<string, string>>;
+  const checked = read(named, { kind, metadata });
+  return { kind: checked.kind, ...checked.metadata };
 }
 
 /** The address that the node will have. */

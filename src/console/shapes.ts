@@ -120,8 +120,6 @@ export interface RouteAnswer {
   readonly refusal: string | undefined;
   readonly notes: readonly string[];
   readonly nodes: readonly RouteNode[];
-  /** How many more nodes have nothing to do with the model. */
-  readonly others: number;
 }
 
 export interface RouteNode {

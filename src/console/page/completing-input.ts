@@ -33,7 +33,8 @@ export function CompletingInput(props: {
   const text = value.trim().toLowerCase();
   const found = useMemo(() => (open ? matching(searched, text) : []), [searched, text, open]);
   const shown = found.slice(0, mostShown);
-  const shows = open && shown.length > 0;
+  // Nothing is left to choose where what was typed is all that there is; the list would only hide what is below.
+  const shows = open && shown.length > 0 && !(found.length === 1 && found[0] === value);
   useEffect(() => {
     list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
     return undefined;

@@ -8,13 +8,14 @@ import { html, useState, type View } from './htm-preact.js';
 import { changeable } from './key-fields.ts';
 import { type KeyKind, keysPath } from './keys-page.ts';
 import { done, failed } from './notices.ts';
+import { ResourceForm } from './resource-form.ts';
 import { denial, useRights } from './rights.ts';
 import { go } from './router.ts';
 import { useSchema } from './schema.ts';
 import type { Ref } from './server.ts';
 import { Snippets } from './snippets.ts';
 import { type Fields, specEdits } from './spec-edits.ts';
-import { problemsIn, SpecFields } from './spec-fields.ts';
+import { SpecFields } from './spec-fields.ts';
 import { When } from './when.ts';
 
 type Input = { currentTarget: HTMLInputElement };
@@ -27,7 +28,6 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
   const schema = useSchema(kind);
   const { detail, problem } = useDetail(ref);
   const [typed, setTyped] = useState<Fields>({});
-  const [problems, setProblems] = useState<Problems>(new Map());
   const [open, setOpen] = useState<'delete' | 'rotate' | undefined>(undefined);
   if (problem !== undefined) {
     return html`<section><h1>${name}</h1><p class="problem" role="alert">${problem}</p><a href=${keysPath(kind)}>All keys</a></section>`;
@@ -44,17 +44,11 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
       : denied;
 
   const save = async (showYaml: boolean): Promise<void> => {
-    setProblems(new Map());
-    try {
-      const edits = specEdits(spec, { ...spec, ...typed }, schema);
-      const options = { version: detail.version, seen: detail.manifest, ...(showYaml ? { showYaml } : {}) };
-      if ((await change(ref, { edits }, options)) === undefined) return;
-      setTyped({});
-      done(`Saved ${name}.`);
-    } catch (error) {
-      setProblems(problemsIn(error));
-      failed(error);
-    }
+    const edits = specEdits(spec, { ...spec, ...typed }, schema);
+    const options = { version: detail.version, seen: detail.manifest, ...(showYaml ? { showYaml } : {}) };
+    if ((await change(ref, { edits }, options)) === undefined) return;
+    setTyped({});
+    done(`Saved ${name}.`);
   };
 
   return html`<section>
@@ -79,23 +73,18 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
         ${row.managedBy && html`<div><dt>Managed by</dt><dd>${row.managedBy}</dd></div>`}
         ${detail.source && html`<div class="broad"><dt>Declared in</dt><dd>${detail.source}</dd></div>`}
       </dl>
+      ${noRotation !== undefined && noRotation !== denied && html`<p><small>${noRotation}</small></p>`}
       <details><summary>Manifest</summary><pre tabindex="0" aria-label="Manifest">${detail.manifest}</pre></details>
     </article>
-    <form
-      noValidate
-      onSubmit=${(event: Event) => {
-        event.preventDefault();
-        void save(false);
-      }}
-    >
-      ${denied && html`<p class="problem" role="note">${denied}</p>`}
-      <${SpecFields} path="spec" schema=${schema} names=${changeable[kind]} values=${{ ...spec, ...typed }}
-        disabled=${denied !== undefined} problems=${problems} onChange=${setTyped} />
-      <div class="actions">
-        <button type="submit" disabled=${denied !== undefined}>Save</button>
-        <button type="button" class="secondary" disabled=${denied !== undefined} onClick=${() => void save(true)}>Show YAML</button>
-      </div>
-    </form>
+    <${ResourceForm}
+      submit="Save"
+      denied=${denied}
+      save=${save}
+      fields=${(
+        problems: Problems,
+      ) => html`<${SpecFields} path="spec" schema=${schema} names=${changeable[kind]}
+        values=${{ ...spec, ...typed }} disabled=${denied !== undefined} problems=${problems} onChange=${setTyped} />`}
+    />
     ${kind === 'APIKey' && html`<${Snippets} gatewayURL=${place.gatewayURL} />`}
     ${open === 'rotate' && html`<${RotateDialog} ref_=${ref} row=${row} version=${detail.version} onClose=${() => setOpen(undefined)} />`}
     ${

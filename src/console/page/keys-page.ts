@@ -67,6 +67,7 @@ export function KeysPage({ place, kind }: { place: Place; kind: KeyKind }): View
             ${noCreate ? html`<p>${noCreate}</p>` : html`<a role="button" href=${`${keysPath(kind)}/new`}>Create the first one</a>`}
           </article>`
         : html`
+          <p class="muted">${what[kind]}</p>
           <div class="filters" role="search">
             <input type="search" placeholder="Search" aria-label="Search keys" value=${query.get('search') ?? ''}
               onInput=${(event: { currentTarget: HTMLInputElement }) => setQuery('search', event.currentTarget.value)} />

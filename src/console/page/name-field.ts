@@ -30,12 +30,14 @@ export function nameField(props: {
 /** The namespace that it is made in. */
 export function namespaceField(props: {
   readonly value: string;
+  readonly wrong: string | undefined;
   readonly disabled: boolean;
   readonly onChange: (namespace: string) => void;
 }): View {
-  const { value, disabled, onChange } = props;
-  return html`<label>
-    <span>Namespace</span>
-    <input value=${value} disabled=${disabled} onInput=${(event: Input) => onChange(event.currentTarget.value)} />
-  </label>`;
+  const { value, wrong, disabled, onChange } = props;
+  return labelled(
+    { id: 'metadata.namespace', label: 'Namespace', wrong },
+    (names) =>
+      html`<input ...${names} value=${value} disabled=${disabled} onInput=${(event: Input) => onChange(event.currentTarget.value)} />`,
+  );
 }

@@ -7,15 +7,22 @@ import { type KeyKind, keyPath } from './keys-page.ts';
 import { labelled } from './labelled.ts';
 import { nameField, namespaceField } from './name-field.ts';
 import { NewKey } from './new-key.ts';
-import { done, failed } from './notices.ts';
+import { done } from './notices.ts';
+import { ResourceForm } from './resource-form.ts';
 import { denial, useRights } from './rights.ts';
 import { go } from './router.ts';
 import { useSchema } from './schema.ts';
 import type { Ref } from './server.ts';
 import { type Fields, specEdits } from './spec-edits.ts';
-import { problemsIn, SpecFields } from './spec-fields.ts';
+import { SpecFields } from './spec-fields.ts';
 
 type Input = { currentTarget: HTMLInputElement };
+
+/** Fields that everybody looks for; the others follow under "More". */
+const early: Readonly<Record<KeyKind, readonly string[]>> = {
+  APIKey: ['expirationTime', 'models'],
+  MasterKey: ['expirationTime'],
+};
 
 /** Creates a key: its text is shown once, or goes into a Secret. */
 export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): View {
@@ -27,79 +34,76 @@ export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): Vi
   const [inSecret, setInSecret] = useState(false);
   const [secretName, setSecretName] = useState('');
   const [values, setValues] = useState<Fields>({});
-  const [problems, setProblems] = useState<Problems>(new Map());
   const [made, setMade] = useState<string | undefined>(undefined);
   if (schema === undefined) return html`<p aria-busy="true">Reading the fields…</p>`;
   const ref: Ref = { kind, namespace, name };
   const disabled = denied !== undefined;
 
   const save = async (showYaml: boolean): Promise<void> => {
-    setProblems(new Map());
     const edits = specEdits({}, inSecret ? { ...values, secretName: secretName || name } : values, schema);
-    try {
-      const saved = await declare(ref, inSecret ? { edits } : { edits, newKey: true }, showYaml || undefined);
-      if (saved === undefined) return;
-      if (saved.value === undefined) {
-        done(`Created ${name}. Its key is in the Secret ${secretName || name}.`);
-        go(keyPath({ kind, namespace, name }));
-      } else setMade(saved.value);
-    } catch (error) {
-      setProblems(problemsIn(error));
-      failed(error);
-    }
+    const saved = await declare(ref, inSecret ? { edits } : { edits, newKey: true }, showYaml || undefined);
+    if (saved === undefined) return;
+    if (saved.value === undefined) {
+      done(`Created ${name}. Its key is in the Secret ${secretName || name}.`);
+      go(keyPath({ kind, namespace, name }));
+    } else setMade(saved.value);
   };
+  const specFields = (names: readonly string[], problems: Problems): View => html`<${SpecFields}
+    path="spec"
+    schema=${schema}
+    names=${names}
+    values=${values}
+    disabled=${disabled}
+    problems=${problems}
+    onChange=${setValues}
+  />`;
+  const fields = (problems: Problems): View => html`
+    ${nameField({
+      value: name,
+      hint: 'Lower-case letters, digits, dashes and dots, such as the name of the program that gets it.',
+      wrong: problems.get('metadata.name'),
+      disabled,
+      onChange: setName,
+    })}
+    <fieldset>
+      <legend>Where the key goes</legend>
+      <label>
+        <input type="radio" name="source" checked=${!inSecret} disabled=${disabled} onChange=${() => setInSecret(false)} />
+        Show it to me, once
+      </label>
+      <label>
+        <input type="radio" name="source" checked=${inSecret} disabled=${disabled} onChange=${() => setInSecret(true)} />
+        Into a Secret, ready for a pod's envFrom
+      </label>
+    </fieldset>
+    ${
+      inSecret &&
+      labelled(
+        { id: 'spec.secretName', label: 'Name of the Secret', wrong: problems.get('spec.secretName') },
+        (names) => html`<input ...${names} value=${secretName} placeholder=${name} disabled=${disabled}
+          onInput=${(event: Input) => setSecretName(event.currentTarget.value)} />`,
+      )
+    }
+    ${specFields(early[kind], problems)}
+    <details open=${problems.has('metadata.namespace')}>
+      <summary>More</summary>
+      <div class="fields">
+        ${namespaceField({
+          value: namespace,
+          wrong: problems.get('metadata.namespace'),
+          disabled,
+          onChange: setNamespace,
+        })}
+        ${specFields(
+          changeable[kind].filter((field) => !early[kind].includes(field)),
+          problems,
+        )}
+      </div>
+    </details>`;
 
   return html`<section class="narrow">
     <h1>Create ${kind === 'APIKey' ? 'an API key' : 'a master key'}</h1>
-    <form
-      noValidate
-      onSubmit=${(event: Event) => {
-        event.preventDefault();
-        void save(false);
-      }}
-    >
-      ${denied && html`<p class="problem" role="note">${denied}</p>`}
-      ${nameField({
-        value: name,
-        hint: 'Lower-case letters, digits, dashes and dots, such as the name of the program that gets it.',
-        wrong: problems.get('metadata.name'),
-        disabled,
-        onChange: setName,
-      })}
-      <fieldset>
-        <legend>Where the key goes</legend>
-        <label>
-          <input type="radio" name="source" checked=${!inSecret} disabled=${disabled} onChange=${() => setInSecret(false)} />
-          Show it to me, once
-        </label>
-        <label>
-          <input type="radio" name="source" checked=${inSecret} disabled=${disabled} onChange=${() => setInSecret(true)} />
-          Into a Secret, ready for a pod's envFrom
-        </label>
-      </fieldset>
-      ${
-        inSecret &&
-        labelled(
-          { id: 'spec.secretName', label: 'Name of the Secret', wrong: problems.get('spec.secretName') },
-          (names) => html`<input ...${names} value=${secretName} placeholder=${name} disabled=${disabled}
-            onInput=${(event: Input) => setSecretName(event.currentTarget.value)} />`,
-        )
-      }
-      <${SpecFields} path="spec" schema=${schema} names=${kind === 'APIKey' ? ['expirationTime', 'models'] : ['expirationTime']}
-        values=${values} disabled=${disabled} problems=${problems} onChange=${setValues} />
-      <details>
-        <summary>More</summary>
-        <div class="fields">
-          ${namespaceField({ value: namespace, disabled, onChange: setNamespace })}
-          <${SpecFields} path="spec" schema=${schema} names=${changeable[kind].filter((field) => field !== 'expirationTime' && field !== 'models')}
-            values=${values} disabled=${disabled} problems=${problems} onChange=${setValues} />
-        </div>
-      </details>
-      <div class="actions">
-        <button type="submit" disabled=${disabled}>Create</button>
-        <button type="button" class="secondary" disabled=${disabled} onClick=${() => void save(true)}>Show YAML</button>
-      </div>
-    </form>
+    <${ResourceForm} submit="Create" denied=${denied} fields=${fields} save=${save} />
     ${
       made !== undefined &&
       html`<${NewKey} place=${place} kind=${kind} name=${name} value=${made} onClose=${() => go(keyPath({ kind, namespace, name }))} />`

@@ -3,6 +3,8 @@ import { CopyButton } from './copy-button.ts';
 import { Dialog } from './dialog.ts';
 import { html, type View } from './htm-preact.js';
 import type { KeyKind } from './keys-page.ts';
+import { pasteKey } from './pasted-key.ts';
+import { go } from './router.ts';
 import { Snippets } from './snippets.ts';
 
 /** Shows a key that was just made, the only time that it is seen. */
@@ -14,10 +16,17 @@ export function NewKey(props: {
   readonly onClose: () => void;
 }): View {
   const { place, kind, name, value, onClose } = props;
+  const tryIt = (): void => {
+    pasteKey(value);
+    go('/try');
+  };
   return html`<${Dialog} title=${`The key ${name}`} stays onClose=${onClose}>
     <p>Copy it now: it is shown this once and is stored nowhere. Only its hash is.</p>
     <div class="copy-line"><code class="secret" data-testid="new-key">${value}</code><${CopyButton} text=${value} what="the key" /></div>
     ${kind === 'APIKey' && html`<${Snippets} gatewayURL=${place.gatewayURL} />`}
-    <footer><button onClick=${onClose}>I have copied it</button></footer>
+    <footer>
+      ${kind === 'APIKey' && place.tryIt === undefined && html`<button class="secondary" onClick=${tryIt}>Try it with this key</button>`}
+      <button onClick=${onClose}>I have copied it</button>
+    </footer>
   <//>`;
 }

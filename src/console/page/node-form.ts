@@ -5,12 +5,13 @@ import { html, useEffect, useState, type View } from './htm-preact.js';
 import { type InputNames, labelled } from './labelled.ts';
 import { nameField, namespaceField } from './name-field.ts';
 import { nodePath } from './nodes-page.ts';
-import { done, failed } from './notices.ts';
+import { done } from './notices.ts';
+import { ResourceForm } from './resource-form.ts';
 import { go } from './router.ts';
 import { useSchema } from './schema.ts';
 import type { Ref, Wishes } from './server.ts';
 import { type Fields, specEdits } from './spec-edits.ts';
-import { problemsIn, SpecFields } from './spec-fields.ts';
+import { SpecFields } from './spec-fields.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 
@@ -41,8 +42,6 @@ export function NodeForm(props: {
   const [name, setName] = useState('');
   const [namespace, setNamespace] = useState(place.namespace);
   const [credential, setCredential] = useState<Credential>({ text: '', clear: false });
-  const [problems, setProblems] = useState<Problems>(new Map());
-  const [busy, setBusy] = useState(false);
   const [base, setBase] = useState(spec);
   useEffect(() => {
     // Somebody else's change of a field that is not touched here shows at once; what is typed stays.
@@ -50,13 +49,8 @@ export function NodeForm(props: {
     setBase(spec);
     return undefined;
   }, [JSON.stringify(spec)]);
-  useEffect(() => {
-    document.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-    return undefined;
-  }, [problems]);
   if (schema === undefined) return html`<p aria-busy="true">Reading the fields…</p>`;
 
-  // Not while it is busy: a control that is disabled loses the focus, and whoever works by keyboard begins anew.
   const disabled = denied !== undefined;
   const wishes = (): Wishes => ({
     edits: specEdits(base, values, schema),
@@ -64,33 +58,24 @@ export function NodeForm(props: {
     ...(credential.clear ? { clearApiKey: true } : {}),
   });
   const save = async (showYaml: boolean): Promise<void> => {
-    if (busy) return;
-    setBusy(true);
-    setProblems(new Map());
     const ref: Ref = node ?? { kind: 'UpstreamNode', namespace, name };
-    try {
-      const options = showYaml ? { showYaml } : {};
-      const saved =
-        node === undefined
-          ? await declare(ref, wishes(), showYaml || undefined)
-          : await change(node, wishes(), { version: node.version, seen: node.manifest, ...options });
-      if (saved !== undefined) {
-        setCredential({ text: '', clear: false });
-        done(node === undefined ? `Added ${name}.` : `Saved ${node.name}.`);
-        if (node === undefined) go(nodePath(ref));
-      }
-    } catch (error) {
-      setProblems(problemsIn(error));
-      failed(error);
-    }
-    setBusy(false);
+    const saved =
+      node === undefined
+        ? await declare(ref, wishes(), showYaml || undefined)
+        : await change(node, wishes(), {
+            version: node.version,
+            seen: node.manifest,
+            ...(showYaml ? { showYaml } : {}),
+          });
+    if (saved === undefined) return;
+    setCredential({ text: '', clear: false });
+    done(node === undefined ? `Added ${name}.` : `Saved ${node.name}.`);
+    if (node === undefined) go(nodePath(ref));
   };
   const more = Object.keys(schema.properties ?? {}).filter(
     (field) => !first.includes(field) && !elsewhere.includes(field),
   );
-  const wrongIn = (names: readonly string[]): boolean =>
-    [...problems.keys()].some((path) => names.includes(path.split(/[.[]/)[1] ?? ''));
-  const fields = (names: readonly string[]): View => html`<${SpecFields}
+  const fields = (names: readonly string[], problems: Problems): View => html`<${SpecFields}
     path="spec"
     schema=${schema}
     names=${names}
@@ -99,48 +84,57 @@ export function NodeForm(props: {
     problems=${problems}
     onChange=${setValues}
   />`;
-
-  return html`<form
-    noValidate
-    onSubmit=${(event: Event) => {
-      event.preventDefault();
-      void save(false);
-    }}
-  >
-    ${denied && html`<p class="problem" role="note">${denied}</p>`}
-    ${
-      node === undefined &&
-      html`${nameField({
-        value: name,
-        hint: 'Lower-case letters, digits, dashes and dots. It cannot be changed later.',
-        wrong: problems.get('metadata.name'),
+  const key = html`<${CredentialField} credential=${credential} keySet=${keySet} adds=${node === undefined} disabled=${disabled} onChange=${setCredential} />`;
+  /** The fields that few look for, in sight when one of them is wrong. */
+  const folded = (
+    names: readonly string[],
+    problems: Problems,
+    before?: View,
+  ): View => html`<details open=${isAmong(names, problems)}>
+    <summary>More</summary>
+    <div class="fields">${before} ${fields(names, problems)}</div>
+  </details>`;
+  const adding = (problems: Problems): View => html`
+    ${nameField({
+      value: name,
+      hint: 'Lower-case letters, digits, dashes and dots. It cannot be changed later.',
+      wrong: problems.get('metadata.name'),
+      disabled,
+      onChange: setName,
+    })}
+    ${fields(['baseURL'], problems)}
+    ${key}
+    ${folded(
+      [...first.filter((field) => field !== 'baseURL'), ...more],
+      problems,
+      namespaceField({
+        value: namespace,
+        wrong: problems.get('metadata.namespace'),
         disabled,
-        onChange: setName,
-      })}
-        ${fields(['baseURL'])}`
-    }
-    ${node !== undefined && fields(address)}
-    <${CredentialField} credential=${credential} keySet=${keySet} adds=${node === undefined} disabled=${disabled} onChange=${setCredential} />
-    ${
-      node === undefined
-        ? html`<details open=${wrongIn([...first, ...more].filter((field) => field !== 'baseURL'))}>
-            <summary>More</summary>
-            <div class="fields">
-              ${namespaceField({ value: namespace, disabled, onChange: setNamespace })}
-              ${fields([...first.filter((field) => field !== 'baseURL'), ...more])}
-            </div>
-          </details>`
-        : html`${fields(first.filter((field) => !address.includes(field)))}
-          <details open=${wrongIn(more)}>
-            <summary>More</summary>
-            <div class="fields">${fields(more)}</div>
-          </details>`
-    }
-    <div class="actions">
-      <button type="submit" disabled=${disabled} aria-busy=${busy ? 'true' : undefined}>${node === undefined ? 'Add' : 'Save'}</button>
-      <button type="button" class="secondary" disabled=${disabled} onClick=${() => void save(true)}>Show YAML</button>
-    </div>
-  </form>`;
+        onChange: setNamespace,
+      }),
+    )}`;
+  const editing = (problems: Problems): View => html`
+    ${fields(address, problems)}
+    ${key}
+    ${fields(
+      first.filter((field) => !address.includes(field)),
+      problems,
+    )}
+    ${folded(more, problems)}`;
+  return html`<${ResourceForm}
+    submit=${node === undefined ? 'Add' : 'Save'}
+    denied=${denied}
+    fields=${node === undefined ? adding : editing}
+    save=${save}
+  />`;
+}
+
+/** Whether something is wrong with one of these fields of the spec, or with the namespace, which is folded away with them. */
+function isAmong(names: readonly string[], problems: Problems): boolean {
+  return [...problems.keys()].some(
+    (path) => path === 'metadata.namespace' || names.includes(path.split(/[.[]/)[1] ?? ''),
+  );
 }
 
 function CredentialField(props: {

@@ -125,8 +125,8 @@ function NodeFacts({ row, node, detail }: { row: NodeRow; node: NodeResource; de
       : spec.encryptedAPIKey === undefined
         ? undefined
         : 'sealed in the manifest';
-  const key =
-    source === undefined ? 'none' : status?.apiKeySet ? `set, ${source}` : `cannot be read; it is ${source}`;
+  const isRead = status?.apiKeySet === undefined ? source : `cannot be read; it is ${source}`;
+  const key = source === undefined ? 'none' : status?.apiKeySet ? `set, ${source}` : isRead;
   return html`<article class="facts">
     <p class=${row.phase === 'error' || row.phase === 'offline' ? 'problem' : ''}><strong>${row.reason}</strong>: ${row.message}</p>
     <dl>

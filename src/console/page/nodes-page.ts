@@ -10,6 +10,9 @@ import { Phase } from './status.ts';
 import { When } from './when.ts';
 import { type Column, WindowedTable } from './windowed-table.ts';
 
+/** For whoever has never seen one. */
+const what =
+  'A node is a connection to a server of models: OpenAI, Anthropic, Ollama, vLLM, or any other that speaks the OpenAI API.';
 const phases = ['ready', 'idle', 'error', 'offline'] as const;
 export const nodePath = ({ namespace, name }: { namespace: string; name: string }): string =>
   `/nodes/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
@@ -58,6 +61,7 @@ export function NodesPage({ place }: { place: Place }): View {
           ? html`<p aria-busy="true">Reading the nodes…</p>`
           : html`<${FirstNode} noCreate=${noCreate} />`
         : html`
+          <p class="muted">${what}</p>
           <div class="filters" role="search">
             <input
               type="search"
@@ -104,8 +108,7 @@ function FirstNode({ noCreate }: { noCreate: string | undefined }): View {
   return html`<article class="empty">
     <h2>No nodes yet</h2>
     <p>
-      A node is a connection to a server of models: OpenAI, Anthropic, Ollama, vLLM, or any other that speaks the OpenAI API. The first
-      one takes three fields: a name, its address, and its API key.
+      ${what} The first one takes three fields: a name, its address, and its API key.
     </p>
     ${noCreate ? html`<p>${noCreate}</p>` : html`<a role="button" href="/nodes/new">Add the first node</a>`}
   </article>`;

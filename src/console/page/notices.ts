@@ -1,4 +1,5 @@
 import { html, useEffect, useState, type View } from './htm-preact.js';
+import { useAddress } from './router.ts';
 
 interface Notice {
   readonly id: number;
@@ -24,7 +25,7 @@ export function done(text: string, undo?: () => void): void {
   setTimeout(() => dismiss(id), doneMs);
 }
 
-/** Says what failed and how to put it right; stays until it is dismissed. */
+/** Says what failed and how to put it right; stays until it is dismissed, or its page is left. */
 export function failed(error: unknown): void {
   const text = error instanceof Error ? error.message : String(error);
   put([...notices.slice(-3), { id: ++last, text, kind: 'failed', undo: undefined }]);
@@ -42,6 +43,12 @@ export function Notices(): View {
     watchers.add(watcher);
     return () => void watchers.delete(watcher);
   }, []);
+  const page = useAddress().parts.join('/');
+  // What failed on a page that was left reads like a failure of what is done next.
+  useEffect(() => {
+    put(notices.filter(({ kind }) => kind === 'done'));
+    return undefined;
+  }, [page]);
   return html`<div class="notices" role="status" aria-live="polite">
     ${notices.map(
       ({ id, text, kind, undo }) => html`<div class=${`notice ${kind}`} key=${id}>

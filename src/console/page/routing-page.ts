@@ -86,7 +86,7 @@ export function RoutingPage({ place }: { place: Place }): View {
       answer &&
       html`<div role="status">
         ${answer.refusal && html`<p class="problem">No node takes this request. A caller is told: <code>${answer.refusal}</code></p>`}
-        ${answer.notes.map((note) => html`<p><small>${note}</small></p>`)}
+        ${answer.notes.map((note) => html`<p>${note}</p>`)}
         ${tiers.map(
           (tier, index) => html`<article>
             <h2>${index === 0 ? 'First' : 'Then, when those before fail'}</h2>
@@ -100,12 +100,11 @@ export function RoutingPage({ place }: { place: Place }): View {
             <dl>${out.map(
               (node) => html`<div class="out">
                 <dt><a href=${nodePath(node)}>${node.namespace}/${node.name}</a></dt>
-                ${node.excluded.map(({ message, remedy }) => html`<dd>${message} <span class="muted">${remedy}</span></dd>`)}
+                ${node.excluded.map(({ message, remedy }) => html`<dd>${message} <small class="muted">${remedy}</small></dd>`)}
               </div>`,
             )}</dl>
           </article>`
         }
-        ${answer.others > 0 && html`<p class="muted">${answer.others} more nodes do not know the model.</p>`}
       </div>`
     }
   </section>`;

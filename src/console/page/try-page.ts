@@ -4,6 +4,7 @@ import { html, useRef, useState, type View } from './htm-preact.js';
 import { labelled } from './labelled.ts';
 import { useModelNames } from './model-names.ts';
 import { failed } from './notices.ts';
+import { pastedKey, pasteKey } from './pasted-key.ts';
 import { setQuery, useAddress } from './router.ts';
 import { createEventReader, type TryFormatName, type Turn, tryFormats } from './try-formats.ts';
 
@@ -11,8 +12,6 @@ type Input = { currentTarget: HTMLInputElement };
 
 const setModel = (model: string): void => setQuery('model', model);
 
-/** Kept while the page is open and nowhere else. */
-let pastedKey = '';
 /** Longest raw answer that is kept to show, in characters. */
 const mostRaw = 200_000;
 
@@ -29,7 +28,7 @@ interface Facts {
 /** Chats with a model through the gateway, as a caller does, and shows what the gateway made of it. */
 export function TryPage({ place }: { place: Place }): View {
   const { query } = useAddress();
-  const [key, setKey] = useState(pastedKey);
+  const [key, setKey] = useState(pastedKey());
   const models = useModelNames();
   const [format, setFormat] = useState<TryFormatName>('chat');
   const [stream, setStream] = useState(true);
@@ -87,8 +86,8 @@ export function TryPage({ place }: { place: Place }): View {
             names,
           ) => html`<input ...${names} type="password" autocomplete="off" required value=${key} placeholder="mgk_…"
             onInput=${(event: Input) => {
-              pastedKey = event.currentTarget.value;
-              setKey(pastedKey);
+              pasteKey(event.currentTarget.value);
+              setKey(event.currentTarget.value);
             }} />`,
         )}
         ${labelled(
