@@ -5,6 +5,8 @@ import { eventually } from '../support/eventually.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 import { openConsole, startBrowser } from './browser.ts';
 import { addPerson, startClusterConsole } from './cluster-console.ts';
+import { expectTrap, focused } from './focus.ts';
+import { handsAt, ways } from './hands.ts';
 
 const all = ['get', 'list', 'watch', 'create', 'patch', 'update', 'delete'];
 let browser: Browser;
@@ -26,7 +28,9 @@ afterAll(async () => {
 test('with all rights: adds a node with a sealed key, switches models, makes a key that opens the gateway, and explains a route', async () => {
   const kubeconfig = await addPerson(stage.cluster, 'full', [stage.home], all);
   const gatewayURL = stage.gateways[0]?.baseURL() ?? '';
-  await using console = await startClusterConsole(kubeconfig, ['--gateway-url', gatewayURL]);
+  await using console = await startClusterConsole(kubeconfig, [
+    ...['--gateway-url', gatewayURL, '--home-namespace', stage.home],
+  ]);
   await using person = await openConsole(browser, console.address);
   const { page } = person;
   const upstream = await stage.upstream({ apiKey: 'sk-from-the-page', models: ['gamma'] });
@@ -125,35 +129,53 @@ spec: { baseURL: 'http://127.0.0.1:1/v1', enabled: true }
   expect(await page.getByRole('button', { name: 'Disable' }).isDisabled()).toBe(true);
 });
 
-test('a single field that another manager owns is changed only by taking it over, after its owner was named', async () => {
-  await stage.resources.create('UpstreamNode', stage.home, 'tuned', { baseURL: 'http://127.0.0.1:1/v1' });
-  const tuned = `apiVersion: modelgateway.dev/v1alpha1
+test.for(ways)(
+  'by %s: a single field that another manager owns is changed only by taking it over, after its owner was named',
+  async (by) => {
+    const name = `tuned-by-${by}`;
+    await stage.resources.create('UpstreamNode', stage.home, name, { baseURL: 'http://127.0.0.1:1/v1' });
+    const tuned = `apiVersion: modelgateway.dev/v1alpha1
 kind: UpstreamNode
-metadata: { name: tuned }
+metadata: { name: ${name} }
 spec: { priority: 30 }
 `;
-  const flags = ['--server-side', '--force-conflicts', '--field-manager=tuner', '-n', stage.home, '-f', '-'];
-  expect((await stage.cluster.kubectl(['apply', ...flags], tuned)).code).toBe(0);
-  const kubeconfig = await addPerson(stage.cluster, 'tunes', [stage.home], all);
-  await using console = await startClusterConsole(kubeconfig);
-  await using person = await openConsole(browser, console.address);
-  const { page } = person;
-  const spec = async () => (await stage.resources.get('UpstreamNode', stage.home, 'tuned')).spec;
-  await person.visit(`/nodes/${stage.home}/tuned`);
-  const save = async (priority: string): Promise<void> => {
-    await page.getByRole('spinbutton', { name: 'Priority' }).fill(priority);
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('dialog').getByText('spec.priority is owned by tuner').waitFor();
-    await page.locator('.diff .new').getByText(`priority: ${priority}`).waitFor();
-  };
-  await save('40');
-  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
-  expect(await spec()).toMatchObject({ priority: 30 });
-  await save('45');
-  await page.getByRole('button', { name: 'Take over' }).click();
-  await page.getByText('Saved tuned.').waitFor();
-  expect(await spec()).toMatchObject({ priority: 45 });
-});
+    const flags = [
+      '--server-side',
+      '--force-conflicts',
+      '--field-manager=tuner',
+      '-n',
+      stage.home,
+      '-f',
+      '-',
+    ];
+    expect((await stage.cluster.kubectl(['apply', ...flags], tuned)).code).toBe(0);
+    const kubeconfig = await addPerson(stage.cluster, `tunes-by-${by}`, [stage.home], all);
+    await using console = await startClusterConsole(kubeconfig);
+    await using person = await openConsole(browser, console.address);
+    const { page } = person;
+    const hands = handsAt(page, by);
+    const dialog = page.getByRole('dialog');
+    const spec = async () => (await stage.resources.get('UpstreamNode', stage.home, name)).spec;
+    await person.visit(`/nodes/${stage.home}/${name}`);
+    const save = async (priority: string): Promise<void> => {
+      await hands.type(page.getByRole('spinbutton', { name: 'Priority' }), priority);
+      await hands.press(page.getByRole('button', { name: 'Save' }));
+      await dialog.getByText('spec.priority is owned by tuner').waitFor();
+      await page.locator('.diff .new').getByText(`priority: ${priority}`).waitFor();
+    };
+    await save('40');
+    if (by === 'keyboard') await expectTrap(page, dialog, 'Save');
+    else {
+      await hands.press(dialog.getByRole('button', { name: 'Cancel' }));
+      await expect.poll(() => focused(page)).toBe('Save');
+    }
+    expect(await spec()).toMatchObject({ priority: 30 });
+    await save('45');
+    await hands.press(page.getByRole('button', { name: 'Take over' }));
+    await page.getByText(`Saved ${name}.`).waitFor();
+    expect(await spec()).toMatchObject({ priority: 45 });
+  },
+);
 
 test('--read-only refuses every change, whatever the rights are', async () => {
   const kubeconfig = await addPerson(stage.cluster, 'careful', [stage.home], all);

@@ -6,10 +6,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startProgram } from '../support/program.ts';
 import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
 import { openConsole, startBrowser } from './browser.ts';
+import { medianOf, startMeter } from './steps.ts';
 
-/** Aimed at: 150 kB over the wire, and usable within a second; the time is ten times that, because machines are noisy. */
 const mostBytes = 150_000;
+/**
+ * Of processor time, until the first view is usable: what is aimed for, as the median of several loads without a cache. Wall
+ * time has ten times that, because all tests run at once on some machines.
+ */
+const mostProcessorMs = 1_000;
 const longestMs = 10_000;
+const loads = 5;
 
 let browser: Browser;
 let upstream: ScriptedUpstream;
@@ -52,12 +58,9 @@ test('from the first start: adds a node in three fields, disables two models, ma
   await page.getByRole('button', { name: 'Create an API key' }).click();
   await page.getByLabel('Name', { exact: true }).fill('my-key');
   await page.getByRole('button', { name: 'Create' }).click();
-  const key = (await page.getByTestId('new-key').textContent()) ?? '';
   await page.getByText('OPENAI_BASE_URL').waitFor();
-  await page.getByRole('button', { name: 'I have copied it' }).click();
-
-  await page.getByRole('link', { name: 'Try it' }).click();
-  await page.getByLabel('API key', { exact: true }).fill(key);
+  await page.getByRole('button', { name: 'Try it with this key' }).click();
+  await page.waitForURL('**/try');
   await page.getByLabel('Model', { exact: true }).fill('large');
   await page.getByLabel('Message', { exact: true }).fill('Hello?');
   await page.getByRole('button', { name: 'Send' }).click();
@@ -75,28 +78,49 @@ test('from the first start: adds a node in three fields, disables two models, ma
 
   // A second person of the same machine: their first view, over the wire.
   const { origin } = new URL(address());
-  const context = await browser.newContext({ storageState: await person.context.storageState() });
-  const fresh = await context.newPage();
-  const network = await context.newCDPSession(fresh);
-  let bytes = 0;
+  const storageState = await person.context.storageState();
   const strangers: string[] = [];
-  network.on('Network.loadingFinished', ({ encodedDataLength }) => {
-    bytes += encodedDataLength;
-  });
-  fresh.on('request', (request) => {
-    if (!request.url().startsWith(origin) && !request.url().startsWith('data:'))
-      strangers.push(request.url());
-  });
-  await network.send('Network.enable');
-  const started = performance.now();
-  await fresh.goto(`${origin}/nodes`);
-  await fresh.getByRole('link', { name: 'mine' }).waitFor();
-  const tookMs = performance.now() - started;
-  await fresh.getByRole('searchbox').fill('mine');
-  console.log(`first view: ${Math.round(bytes / 1_000)} kB, usable after ${Math.round(tookMs)} ms`);
+  const views = [];
+  for (let load = 0; load < loads; load++) views.push(await firstView());
+  const [bytes, processorMs, tookMs] = [
+    Math.max(...views.map((view) => view.bytes)),
+    medianOf(views.map((view) => view.processorMs)),
+    medianOf(views.map((view) => view.tookMs)),
+  ];
+  console.log(
+    `first view: ${Math.round(bytes / 1_000)} kB; usable after ${Math.round(processorMs)} ms of processor time, ${Math.round(tookMs)} ms in all`,
+  );
   expect(bytes).toBeGreaterThan(10_000);
   expect(bytes).toBeLessThan(mostBytes);
+  expect(processorMs).toBeGreaterThan(0);
+  expect(processorMs).toBeLessThan(mostProcessorMs);
   expect(tookMs).toBeLessThan(longestMs);
   expect(strangers).toEqual([]);
-  await context.close();
+
+  /** Loads the list in a browser profile of its own, until its search takes letters. */
+  async function firstView(): Promise<{ bytes: number; processorMs: number; tookMs: number }> {
+    const context = await browser.newContext({ storageState });
+    const fresh = await context.newPage();
+    const network = await context.newCDPSession(fresh);
+    let bytes = 0;
+    network.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
+    fresh.on('request', (request) => {
+      if (!request.url().startsWith(origin) && !request.url().startsWith('data:'))
+        strangers.push(request.url());
+    });
+    await network.send('Network.enable');
+    const meter = await startMeter(fresh);
+    const before = await meter.spent();
+    const started = performance.now();
+    await fresh.goto(`${origin}/nodes`);
+    await fresh.getByRole('link', { name: 'mine' }).waitFor();
+    await fresh.getByRole('searchbox').fill('mine');
+    const tookMs = performance.now() - started;
+    const spent = await meter.spent();
+    await context.close();
+    // Another origin may have got a process of its own, whose clock begins anew.
+    return { bytes, processorMs: spent < before ? spent : spent - before, tookMs };
+  }
 });

@@ -1,8 +1,10 @@
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser, Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { keyWithHash, manifest } from '../support/standalone.ts';
 import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
 import { openConsole, startBrowser } from './browser.ts';
+import { focused, holdsFocus, tabTo } from './focus.ts';
 import { type StandaloneWithConsole, startWithConsole } from './standalone-console.ts';
 
 const caller = keyWithHash();
@@ -29,41 +31,6 @@ afterAll(async () => {
   await standalone?.[Symbol.asyncDispose]();
   await Promise.all([browser?.close(), upstream?.stop()]);
 });
-
-/** The little of an element that these tests read. */
-interface Seen {
-  readonly ownerDocument: {
-    readonly activeElement: unknown;
-    readonly defaultView: {
-      getComputedStyle(element: unknown): { readonly outlineStyle: string; readonly boxShadow: string };
-    };
-  };
-  contains(other: unknown): boolean;
-}
-
-/** Goes to a control by Tab alone, and sees that the focus is seen there. */
-async function tabTo(page: Page, control: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
-  await control.waitFor();
-  const isThere = (): Promise<boolean> =>
-    control.evaluate((element: unknown) => (element as Seen).ownerDocument.activeElement === element);
-  for (let presses = 0; presses < 80 && !(await isThere()); presses++) await page.keyboard.press(key);
-  expect(await isThere(), `${key} leads to ${control}`).toBe(true);
-  const mark = (): Promise<boolean> =>
-    control.evaluate((element: unknown) => {
-      const { getComputedStyle } = (element as Seen).ownerDocument.defaultView;
-      const { outlineStyle, boxShadow } = getComputedStyle(element);
-      return outlineStyle !== 'none' || boxShadow !== 'none';
-    });
-  await expect.poll(mark, { message: `the focus is seen on ${control}` }).toBe(true);
-}
-
-const holdsFocus = (dialog: Locator): Promise<boolean> =>
-  dialog.evaluate((element: unknown) =>
-    (element as Seen).contains((element as Seen).ownerDocument.activeElement),
-  );
-
-const focused = (page: Page): Promise<string> =>
-  page.evaluate('document.activeElement.textContent || document.activeElement.name') as Promise<string>;
 
 test('the list: search by /, filter, sort, tick, disable several, undo', async () => {
   await using person = await openConsole(browser, await standalone.newAddress());
@@ -174,7 +141,8 @@ test('keys: create, copy, rotate, disable, revoke', async () => {
   await tabTo(page, button('I have copied it'));
   await page.keyboard.press('Enter');
   await page.waitForURL('**/keys/default/typed');
-  expect((await standalone.caller(key).chat('alpha')).status).toBe(200);
+  // The gateway reads the folder when it has heard of the change.
+  await eventually('it opens', async () => (await standalone.caller(key).chat('alpha')).status === 200);
   await tabTo(page, button('Disable'));
   await page.keyboard.press('Enter');
   await page.getByText('Disabled typed.').waitFor();

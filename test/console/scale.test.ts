@@ -2,12 +2,12 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openConsole, startBrowser } from './browser.ts';
 import { type StandaloneWithConsole, startWithConsole } from './standalone-console.ts';
-import { costsOf, typed } from './steps.ts';
+import { costsOf, medianOf, typed } from './steps.ts';
 
 const nodes = 1_000;
 const models = 500;
-/** Of processor time. What is aimed for is 100 ms; there are slower machines than those it was measured on. */
-const stepMs = 300;
+/** What is aimed for, of processor time: 1 to 12 ms were measured on two cores that others used as well. */
+const stepMs = 100;
 
 let browser: Browser;
 let standalone: StandaloneWithConsole;
@@ -44,12 +44,14 @@ test(`${nodes} nodes of ${models} models: every scroll and every letter of a fil
   await page.getByText(`${nodes} nodes`).waitFor();
   const scrolls = Array.from(
     { length: 20 },
-    () => "document.querySelector('.table-frame').scrollTop += 2000",
+    (_, index) => `document.querySelector('.table-frame').scrollTop = ${2_000 * index}`,
   );
   const letters = ['n', 'no', 'node-9', 'node-99', ''].map((text) => typed('input[type=search]', text));
   const costs = await costsOf(page, [...scrolls, ...letters]);
-  const [slowest = 0, median = 0] = [costs.toSorted((a, b) => b - a)[0], costs.toSorted((a, b) => a - b)[12]];
-  console.log(`slowest step ${Math.round(slowest)} ms, median ${Math.round(median)} ms of processor time`);
+  const slowest = Math.max(...costs);
+  console.log(
+    `slowest step ${Math.round(slowest)} ms, median ${Math.round(medianOf(costs))} ms of processor time`,
+  );
   expect(slowest).toBeLessThan(stepMs);
   expect(await page.locator('tbody tr').count()).toBeLessThan(100);
 
