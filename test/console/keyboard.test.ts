@@ -136,7 +136,7 @@ test('keys: create, copy, rotate, disable, revoke', async () => {
   const key = (await page.getByTestId('new-key').textContent()) ?? '';
   await tabTo(page, button('Copy the key'));
   await page.keyboard.press('Enter');
-  await page.getByText('Copied').waitFor();
+  await page.getByText('Copied', { exact: true }).waitFor();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key);
   await tabTo(page, button('I have copied it'));
   await page.keyboard.press('Enter');

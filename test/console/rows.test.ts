@@ -172,7 +172,7 @@ describe.each(ways)('by %s', (by) => {
     await page.getByText('the old one stays valid for 5 minutes').waitFor();
     await hands.choose(at.combobox('With'), 'Claude Code');
     await hands.press(at.button('Copy Claude Code'));
-    await page.getByText('Copied').waitFor();
+    await page.getByText('Copied', { exact: true }).waitFor();
     const copied = (await page.evaluate('navigator.clipboard.readText()')) as string;
     expect(copied).toContain(`ANTHROPIC_BASE_URL=${standalone.baseURL.replace(/\/v1$/, '')}`);
     await hands.press(at.button('Revoke'));
