@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DialectWish } from '../../../src/convert/dialect.ts';
 import { responsesRefusal } from '../../../src/convert/responses-errors.ts';
+import { computedMs } from '../../support/computed.ts';
 import { checkChatRequest } from '../../wire/grammar/chat-request.ts';
 import { convert, dialectWith, type Json, messagesOf, refusalOf } from './responses-fixtures.ts';
 
@@ -524,14 +525,14 @@ describe('input items of a Responses request', () => {
       output('same', `${index}`),
       hi,
     ]).flat();
-    const begin = performance.now();
+    const begin = computedMs();
     expect(messagesOf(items)).toHaveLength(60_000);
     const open = [
       ...Array.from({ length: 30_000 }, () => call('same')),
       ...Array.from({ length: 30_000 }, () => output('same')),
     ];
     expect(messagesOf(open)).toHaveLength(30_001);
-    expect(performance.now() - begin).toBeLessThan(5_000);
+    expect(computedMs() - begin).toBeLessThan(5_000);
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ResponsesOutput } from '../../../src/convert/responses-output.ts';
 import { createResponsesStream } from '../../../src/convert/responses-stream.ts';
 import { UpstreamFault } from '../../../src/convert/upstream-fault.ts';
+import { computedMs } from '../../support/computed.ts';
 import { readResponsesStream } from '../../wire/grammar/responses.ts';
 import { call, callEntry, chatSse, delta, usageChunk } from './chat-chunks.ts';
 import { convert, type Json, streamOf } from './responses-fixtures.ts';
@@ -456,9 +457,9 @@ describe('bounds', () => {
 
 /** Milliseconds that these bytes take. */
 function cost(bytes: Buffer, request: Json): number {
-  const begin = performance.now();
+  const begin = computedMs();
   streamOf(bytes, request, 16_384);
-  return performance.now() - begin;
+  return computedMs() - begin;
 }
 
 /** Ten times the pieces may take ten times as long, with room for a busy machine; the square would be a hundred times. */

@@ -4,6 +4,7 @@ import { isForeign, parseResource, parseStored } from '../../../src/resources/pa
 import { fieldPath, problemLine } from '../../../src/resources/problem.ts';
 import { reasons } from '../../../src/resources/reasons.ts';
 import { secretValue } from '../../../src/resources/secret.ts';
+import { computedMs } from '../../support/computed.ts';
 
 function lines(document: unknown): string[] {
   const result = parseResource(document);
@@ -209,11 +210,11 @@ describe('hostile documents', () => {
       baseURL: `http://${long}`,
       apiKeySecretRef: { name: long, key: long },
     };
-    const start = performance.now();
+    const start = computedMs();
     const said = lines(
       node({ ...fields, tls: { serverName: long }, headers: [{ name: long, value: ` ${long}` }] }),
     );
-    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(computedMs() - start).toBeLessThan(5_000);
     expect(said.every((line) => /must have at most [0-9]+ characters/.test(line) && line.length < 250)).toBe(
       true,
     );
@@ -224,9 +225,9 @@ describe('hostile documents', () => {
     const urls = ['_', '-', 'a', '1', '.', 'a.', '/'].map(
       (part) => `http://${part.repeat(2_041).slice(0, 2_040)}!`,
     );
-    const start = performance.now();
+    const start = computedMs();
     for (const baseURL of urls) lines(node({ baseURL }));
-    expect(performance.now() - start).toBeLessThan(500);
+    expect(computedMs() - start).toBeLessThan(500);
   });
 
   test('anything is parsed or refused', () => {
