@@ -22,7 +22,6 @@ const tasks = {
   check: ['scripts/check.ts'],
   generate: ['scripts/generate.ts'],
   'install-yaml': ['scripts/install-yaml.ts'],
-  'test:faults': ['scripts/test-faults.ts'],
   'test:agents': ['test/agents/main.ts'],
   bench: ['test/bench/main.ts'],
   scale: ['test/scale/main.ts'],

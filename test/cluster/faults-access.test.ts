@@ -10,6 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { measured } from '../support/measured.ts';
 import { type Relay, startRelay } from '../support/relay.ts';
 import { resourcePathOf } from '../support/resources.ts';
+import { restartControllers } from '../support/restart-controllers.ts';
 import { addServiceAccount, bindRole } from '../support/roles.ts';
 import { rolesFollow } from '../support/roles-follow.ts';
 import { type Stage, startStage } from '../support/stage.ts';
@@ -25,7 +26,7 @@ let relay: Relay;
 let stage: Stage;
 let load: SteadyLoad;
 let key: string;
-let restarter: NodeJS.Timeout;
+let stopRestarting: (() => void) | undefined;
 let nextAuthority: TinyCA;
 
 beforeAll(async () => {
@@ -45,20 +46,10 @@ beforeAll(async () => {
   key = await stage.resources.addKey(stage.home, 'caller');
   await eventually('the key opens', async () => (await stage.caller(key).chat('m')).status === 200);
   load = steadyLoad(stage.caller(key), 'm', 10);
-  // As a kubelet does: a controller ends when a fault outlasts its lease.
-  restarter = setInterval(() => {
-    const lost = stage.controllers
-      .at(-1)
-      ?.log()
-      .some(({ msg }) => msg === 'Lost the lease');
-    if (lost === true && restarted < stage.controllers.length) {
-      restarted = stage.controllers.length;
-      stage.start('controller').catch(() => undefined);
-    }
-  }, 500);
+  stopRestarting = restartControllers(stage);
 });
 afterAll(async () => {
-  clearInterval(restarter);
+  stopRestarting?.();
   await load?.stop();
   await stage?.[Symbol.asyncDispose]();
   await relay?.stop();
@@ -120,7 +111,6 @@ async function replace(path: string, text: string): Promise<void> {
   await rename(`${path}.new`, path);
 }
 
-let restarted = 0;
 let probes = 0;
 /** Whether both roles see what changes. */
 async function works(why: string): Promise<void> {

@@ -4,6 +4,7 @@ import { clusterPeopleFaults } from './cluster-people.ts';
 import { diskFaults } from './disks.ts';
 import type { Fault } from './fault.ts';
 import { listingFaults } from './listings.ts';
+import { longProofs } from './long-proofs.ts';
 import { manifestFaults } from './manifests.ts';
 import { nameFaults } from './names.ts';
 import { networkFaults } from './network.ts';
@@ -22,6 +23,7 @@ export const allFaults: readonly Fault[] = [
   ...upstreamFaults,
   ...listingFaults,
   ...apiServerFaults,
+  ...longProofs,
   ...manifestFaults,
   ...peopleFaults,
   ...clusterPeopleFaults,

@@ -69,6 +69,34 @@ async function recovered(scene: Scene, served: ClusterServed, revoked: string): 
 const expired = { kind: 'status', status: 410, reason: 'Expired' } as const;
 
 export const apiServerFaults: readonly Fault[] = [
+  {
+    id: 'api-server-away',
+    group: 'api-server',
+    section: 'Static stability',
+    promise:
+      'the API server dies and is away: callers notice nothing, gateways stay ready, keys cannot be made and that is said; all follow once it is back',
+    needs: ['control plane'],
+    async run(scene) {
+      const served = await scene.cluster();
+      const { plane, stage } = served;
+      const disabled = await stage.resources.addKey(stage.home, 'disabled-before', { enabled: false });
+      const status = async (key: string) => (await served.ask({ key, path: '/models' })).status;
+      await plane.stopApiServer();
+      const began = performance.now();
+      const { status: refused } = await served.ask({ key: served.master, path: '/keys', body: {} });
+      scene.same('POST /v1/keys meanwhile', refused, 503);
+      // Longer than a lease lasts.
+      await delay(Math.max(0, 25_000 - (performance.now() - began)));
+      scene.same('/readyz meanwhile', (await stage.gateways[0]?.probe('/readyz'))?.status, 200);
+      scene.same('a disabled key meanwhile', await status(disabled), 401);
+      scene.same('a good key meanwhile', await status(served.key), 200);
+      await plane.startApiServer();
+      await stage.resources.patch('APIKey', stage.home, 'disabled-before', { spec: { enabled: true } });
+      await scene.recovers('a change bites', async () => (await status(disabled)) === 200, 60_000);
+      await scene.recovers('controller and gateway follow', () => served.follows(), 120_000);
+      scene.saw('away for 25 s: POST /v1/keys 503, /readyz 200; all followed afterwards');
+    },
+  },
   storm(
     '410-storm',
     'every watch is told that its place is lost: lists anew with pauses, serves on, and misses nothing',

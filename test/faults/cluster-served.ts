@@ -1,6 +1,7 @@
 import { clusterAt } from '../support/cluster.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
+import { restartControllers } from '../support/restart-controllers.ts';
 import { rolesFollow } from '../support/roles-follow.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 import type { ScriptedUpstream } from '../support/upstream.ts';
@@ -55,18 +56,7 @@ export async function startClusterServed(): Promise<ClusterServed> {
     model: 'honest',
     chunks: 3,
   });
-  let restarted = 0;
-  const kubelet = setInterval(() => {
-    const { length } = stage.controllers;
-    const lost =
-      stage.controllers
-        .at(-1)
-        ?.log()
-        .some(({ msg }) => msg === 'Lost the lease') ?? false;
-    if (!lost || restarted >= length) return;
-    restarted = length;
-    stage.start('controller').catch(() => undefined);
-  }, 500);
+  const stopRestarting = restartControllers(stage);
   let probes = 0;
   const served: ClusterServed = {
     ...{ plane, stage, proxy, honest, upstream, key, master },
@@ -80,7 +70,7 @@ export async function startClusterServed(): Promise<ClusterServed> {
       return true;
     },
     async [Symbol.asyncDispose]() {
-      clearInterval(kubelet);
+      stopRestarting();
       await honest.stop();
       await stage[Symbol.asyncDispose]();
       await proxy.stop();

@@ -57,7 +57,8 @@ async function playAll(chosen: readonly Fault[], { long }: FaultOptions): Promis
       const seen = await theatre.play(fault);
       all.push(seen);
       const verdict = seen.differs.length === 0 ? 'as promised' : `DIFFERS: ${seen.differs.join(' | ')}`;
-      process.stderr.write(`${fault.id} (${seen.seconds.toFixed(1)} s): ${verdict}\n`);
+      const count = `${all.length + leftOut.length}/${chosen.length}`;
+      process.stderr.write(`${count} ${fault.id} (${seen.seconds.toFixed(1)} s): ${verdict}\n`);
     }
   } finally {
     await theatre[Symbol.asyncDispose]();

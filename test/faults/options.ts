@@ -14,7 +14,7 @@ export interface FaultOptions {
 export const usage = `Usage: npm run faults -- [options]
   --only TEXT    faults whose id holds the text; may be repeated
   --group NAME   ${groups.join(', ')}; may be repeated
-  --long         the long forms too, about half an hour more
+  --long         the long forms too, about 15 minutes more
   --list         print the faults and what is promised, and run nothing`;
 
 /** @throws with the words of `parseArgs`, or naming what is unknown */
