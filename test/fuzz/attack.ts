@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
+import type { Ground } from '../soak/ground.ts';
 import { type Conversation, converse } from './converse.ts';
 import { expectedAnswers } from './expected-answers.ts';
 import { type Finding, failuresOf } from './fuzz-report.ts';
@@ -32,9 +33,13 @@ interface Batch {
 const lanes = 32;
 /** What is wrong with one thing is wrong with many. */
 const mostFindings = 5;
-const shrinkMs = 60_000;
+const shrinkMs = 20_000;
 
-export function startAttack(port: number, key: string, alive: () => void): Attack {
+export function startAttack(
+  { port, alive }: Pick<Ground, 'port' | 'alive'>,
+  key: string,
+  tell: (line: string) => void,
+): Attack {
   const statuses: Record<string, number> = {};
   const courses: Record<string, number> = {};
   const failed: { seed: number; index: number }[] = [];
@@ -60,8 +65,11 @@ export function startAttack(port: number, key: string, alive: () => void): Attac
           JSON.stringify({ ...request, bytes: request.bytes.toString('latin1').slice(0, 300) }),
         );
       if (request.kind !== 'good') count(conversation);
-    } catch {
+    } catch (error) {
       failed.push({ seed, index });
+      tell(
+        `http: seed ${seed}, case ${index} (${request.kind}, ${request.leave}): ${String(error).slice(0, 500)}`,
+      );
     }
   };
   return {

@@ -31,7 +31,7 @@ export async function fuzzHttp(ground: Ground, options: FuzzOptions): Promise<Fu
   const off = { healthCheck: { mode: 'None' }, sync: { discovery: 'Never' } };
   const holds = { baseURL: upstream.url, manualModels: ['m'], ...off };
   await ground.declare('fuzz', [declared, { kind: 'UpstreamNode', name: 'fuzz', holds }]);
-  const attack = startAttack(ground.port, key, ground.alive);
+  const attack = startAttack(ground, key, options.tell);
   let figures: Readonly<Record<string, unknown>>;
   {
     await using honest = await startHonestCaller(ground.port, key);
