@@ -113,6 +113,9 @@ test('a name that the server refuses is said beside the field, in its words', as
   await using person = await openConsole(browser, await standalone.newAddress());
   const { page } = person;
   await person.visit('/master-keys/new');
+  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('alert').getByText('is missing; add it').waitFor();
+  await page.locator('input:focus[aria-invalid=true]').waitFor();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Not A Name');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('alert').getByText('lower-case').waitFor();

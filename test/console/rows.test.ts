@@ -172,9 +172,9 @@ describe.each(ways)('by %s', (by) => {
     await page.getByText('the old one stays valid for 5 minutes').waitFor();
     await hands.choose(at.combobox('With'), 'Claude Code');
     await hands.press(at.button('Copy Claude Code'));
-    await page.getByText('Copied', { exact: true }).waitFor();
-    const copied = (await page.evaluate('navigator.clipboard.readText()')) as string;
-    expect(copied).toContain(`ANTHROPIC_BASE_URL=${standalone.baseURL.replace(/\/v1$/, '')}`);
+    await expect
+      .poll(() => page.evaluate('navigator.clipboard.readText()'))
+      .toContain(`ANTHROPIC_BASE_URL=${standalone.baseURL.replace(/\/v1$/, '')}`);
     await hands.press(at.button('Revoke'));
     await hands.type(page.getByRole('textbox', { name: /Type .*-made/ }), `${by}-made`);
     await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Delete' }));
