@@ -33,7 +33,7 @@ interface Batch {
 const lanes = 32;
 /** What is wrong with one thing is wrong with many. */
 const mostFindings = 5;
-const shrinkMs = 20_000;
+const shrinkMs = 60_000;
 
 export function startAttack(
   { port, alive }: Pick<Ground, 'port' | 'alive'>,
@@ -42,7 +42,7 @@ export function startAttack(
 ): Attack {
   const statuses: Record<string, number> = {};
   const courses: Record<string, number> = {};
-  const failed: { seed: number; index: number }[] = [];
+  const failed: { seed: number; index: number; finding: Finding }[] = [];
   const others: Finding[] = [];
   let sent = 0;
   const count = ({ statuses: seen, course }: Conversation) => {
@@ -66,7 +66,7 @@ export function startAttack(
         );
       if (request.kind !== 'good') count(conversation);
     } catch (error) {
-      failed.push({ seed, index });
+      failed.push({ seed, index, finding: findingOf(request, error) });
       tell(
         `http: seed ${seed}, case ${index} (${request.kind}, ${request.leave}): ${String(error).slice(0, 500)}`,
       );
@@ -102,23 +102,21 @@ export function startAttack(
           try {
             count(await converse(port, request, key, true));
           } catch (error) {
-            const text = JSON.stringify({ ...request, bytes: request.bytes.toString('latin1') });
-            others.push({ target: 'http', case: text, reason: `waited: ${String(error)}` });
+            others.push(findingOf(request, error));
           }
         }),
       );
     },
     async findings() {
       const found = [...others];
-      for (const { seed, index } of failed) {
+      for (const { seed, index, finding } of failed) {
         const property = fc.asyncProperty(malformedRequest, async (request) => {
           await converse(port, request, key);
           alive();
         });
         const replay = { seed, path: String(index), numRuns: 1, interruptAfterTimeLimit: shrinkMs };
         const small = failuresOf('http', await fc.check(property, replay));
-        const once = `seed ${seed}, case ${index} failed, and not when it was sent again`;
-        found.push(...(small.length > 0 ? small : [{ target: 'http', case: '', reason: once }]));
+        found.push(...(small.length > 0 ? small : [finding]));
       }
       return found;
     },
@@ -127,6 +125,11 @@ export function startAttack(
 
 const body = '{"model":"m","messages":[{"role":"user","content":"Hello"}]}';
 const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${keyMark}\r\n`;
+
+function findingOf(request: MalformedRequest, error: unknown): Finding {
+  const text = JSON.stringify({ ...request, bytes: request.bytes.toString('latin1') });
+  return { target: 'http', case: text.slice(0, 4000), reason: String(error).slice(0, 1500) };
+}
 
 /** As many requests that are right, on a connection each, as malformed ones are. */
 export function goodRequests(count: number): Batch {
