@@ -4,6 +4,7 @@ import type { TokenUsage } from '../observe/request-record.ts';
 import { type BatchedWriter, writeTogether } from '../upstream/write-batch.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { GatewayError } from './errors.ts';
+import type { SilenceClock, SilenceListener } from './silence-clock.ts';
 import { type ErrorShape, wireError } from './wire-errors.ts';
 
 /** How long the rest of a body that nobody wants is read and thrown away, so that the caller gets to read the answer. */
@@ -15,7 +16,7 @@ export interface CallerListener {
   gone(): void;
   /** The caller has taken what was written. */
   drained(): void;
-  /** Nothing has been written for as long as `watchSilence` said. */
+  /** Nothing has been written for as long as the clock given to `watchSilence` has it. */
   silent(): void;
 }
 
@@ -39,7 +40,7 @@ export interface CallerRecord {
  * The caller of one request: what is written to it, and whether it is still there. `started` says what has been
  * written: nothing, the head of an event stream with keep-alives only, or the answer.
  */
-export class Caller implements BatchedWriter {
+export class Caller implements BatchedWriter, SilenceListener {
   readonly request: IncomingMessage;
   readonly requestId: string;
   readonly shape: ErrorShape;
@@ -68,7 +69,10 @@ export class Caller implements BatchedWriter {
   #isEnding = false;
   #lastBytes: Buffer | undefined;
   #corked: Socket | undefined;
-  #silence: NodeJS.Timeout | undefined;
+  /** Of a stream: tells of its silence. */
+  #silence: SilenceClock | undefined;
+  heardAt = 0;
+  dueAt = 0;
 
   constructor(
     request: IncomingMessage,
@@ -109,12 +113,14 @@ export class Caller implements BatchedWriter {
     if (/^100-continue$/i.test(this.request.headers.expect ?? '')) this.#response.writeContinue();
   }
 
-  /** Tells the listener each time that nothing was written for `ms`. */
-  watchSilence(ms: number): void {
-    this.#silence = setTimeout(() => {
-      this.#silence?.refresh();
-      this.listener?.silent();
-    }, ms);
+  /** Tells the listener each time that nothing was written for the clock's time. */
+  watchSilence(clock: SilenceClock): void {
+    this.#silence = clock;
+    clock.follow(this);
+  }
+
+  silent(): void {
+    this.listener?.silent();
   }
 
   /** Writes a comment into the event stream, whose head it writes first where nothing is written yet. */
@@ -130,7 +136,7 @@ export class Caller implements BatchedWriter {
   /** False when the caller takes no more for now; `onDrain` says when it does. */
   write(text: Buffer | string): boolean {
     if (this.gone || this.#broken) return true;
-    this.#silence?.refresh();
+    if (this.#silence !== undefined) this.heardAt = this.#silence.turn;
     const bytes = bytesOf(text);
     this.bytesOut += bytes.length;
     const isFirst = this.#cork();
@@ -216,7 +222,7 @@ export class Caller implements BatchedWriter {
   }
 
   #closed(): void {
-    clearTimeout(this.#silence);
+    this.#silence?.forget(this);
     if (!this.#response.writableFinished && !this.#broken && !this.#answered) {
       this.gone = true;
       this.listener?.gone();

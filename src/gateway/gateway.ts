@@ -26,6 +26,7 @@ import { createKeysApi } from './keys-api.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { RequestDone } from './progress.ts';
 import { declareRoutes, routeNames, shortcutModelCalls } from './routes.ts';
+import { SilenceClock } from './silence-clock.ts';
 import { takeWaiting } from './take-waiting.ts';
 import { refuseUnrouted, unrouted } from './unrouted.ts';
 
@@ -93,6 +94,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     log,
     budget: new BufferBudget(limits.bufferedBytes),
     deadlines: new BodyDeadlines({ idleMs: limits.bodyIdleMs, totalMs: limits.bodyTotalMs, clock }),
+    silences: new SilenceClock(limits.keepAliveMs),
     homeNamespace,
     pools,
     circuits,

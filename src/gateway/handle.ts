@@ -15,6 +15,7 @@ import { inspect } from './inspect.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { NodesContext } from './nodes-context.ts';
 import { Progress, type RecordContext } from './progress.ts';
+import type { SilenceClock } from './silence-clock.ts';
 import { tryNodes } from './try-nodes.ts';
 import type { ErrorShape } from './wire-errors.ts';
 
@@ -23,6 +24,8 @@ export interface GatewayContext extends NodesContext, RecordContext {
   readonly view: View;
   readonly budget: BufferBudget;
   readonly deadlines: BodyDeadlines;
+  /** Of streams: keeps their connections open. */
+  readonly silences: SilenceClock;
   readonly homeNamespace: string;
   readonly requestId: () => string;
   readonly onRequestStart: () => void;
@@ -83,7 +86,7 @@ export async function answerModelCall(
     });
     progress.bytesIn = body.bytes.length;
     progress.wanted = inspection.model;
-    if (inspection.stream) caller.watchSilence(limits.keepAliveMs);
+    if (inspection.stream) caller.watchSilence(context.silences);
     const headers = upstreamHeaders(caller.request.headers, format);
     call = { format, key, inspection, headers, body, conversion: undefined };
     const failure = await tryNodes(context, caller, call, progress);

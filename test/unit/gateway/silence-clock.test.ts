@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { SilenceClock, type SilenceListener } from '../../../src/gateway/silence-clock.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+afterEach(() => void vi.useRealTimers());
+
+class Listener implements SilenceListener {
+  heardAt = 0;
+  dueAt = 0;
+  told = 0;
+  onSilent = () => {};
+
+  silent(): void {
+    this.told += 1;
+    this.onSilent();
+  }
+}
+
+function followed(clock: SilenceClock): Listener {
+  const listener = new Listener();
+  clock.follow(listener);
+  return listener;
+}
+
+describe('SilenceClock', () => {
+  test('tells of each time of silence, never early, at most a turn late', () => {
+    const listener = followed(new SilenceClock(15_000));
+    vi.advanceTimersByTime(14_999);
+    expect(listener.told).toBe(0);
+    vi.advanceTimersByTime(101);
+    expect(listener.told).toBe(1);
+    vi.advanceTimersByTime(15_100);
+    expect(listener.told).toBe(2);
+  });
+
+  test('waits anew from when something was heard, at whatever moment', () => {
+    const clock = new SilenceClock(15_000);
+    for (const before of [0, 50, 99, 100, 7_000, 14_950]) {
+      const listener = followed(clock);
+      vi.advanceTimersByTime(before);
+      listener.heardAt = clock.turn;
+      vi.advanceTimersByTime(14_950);
+      expect(listener.told, `heard after ${before} ms`).toBe(0);
+      vi.advanceTimersByTime(150);
+      expect(listener.told, `heard after ${before} ms`).toBe(1);
+      clock.forget(listener);
+    }
+  });
+
+  test('says nothing to one that always hears something', () => {
+    const clock = new SilenceClock(60);
+    const listener = followed(clock);
+    for (let at = 0; at < 1000; at += 10) {
+      vi.advanceTimersByTime(10);
+      listener.heardAt = clock.turn;
+    }
+    expect(listener.told).toBe(0);
+  });
+
+  test('forgets, also while it tells, and then needs no timer', () => {
+    const clock = new SilenceClock(60);
+    const [one, two, three] = [followed(clock), followed(clock), followed(clock)];
+    one.onSilent = () => {
+      clock.forget(one);
+      clock.forget(two);
+    };
+    vi.advanceTimersByTime(70);
+    expect([one.told, two.told, three.told]).toEqual([1, 0, 1]);
+    vi.advanceTimersByTime(70);
+    expect([one.told, two.told, three.told]).toEqual([1, 0, 2]);
+    expect(vi.getTimerCount()).toBe(1);
+    clock.forget(three);
+    clock.forget(three);
+    expect(vi.getTimerCount()).toBe(0);
+    followed(clock);
+    expect(vi.getTimerCount()).toBe(1);
+  });
+});
