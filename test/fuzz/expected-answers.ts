@@ -41,7 +41,9 @@ function bodyEnd(
   codings: readonly string[],
 ): number | 'refusal' | 'more' {
   if (codings.length > 0) {
-    const isChunked = codings.length === 1 && codings[0]?.toLowerCase() === 'chunked';
+    // `gzip, chunked` is one that is framed well, whether its content is understood or not.
+    const names = codings.flatMap((each) => each.toLowerCase().split(/\s*,\s*/));
+    const isChunked = names.indexOf('chunked') === names.length - 1;
     return isChunked && lengths.length === 0 ? chunksEnd(text, start) : 'refusal';
   }
   if (lengths.length === 0) return start;
