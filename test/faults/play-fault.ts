@@ -103,6 +103,8 @@ async function play(fault: Fault, options: TheatreOptions, common: Common): Prom
   let slowestMs = 0;
   try {
     await fault.run(scene);
+    // The long proofs have callers of their own.
+    if (watched.size === 0 && fault.form !== 'long') told.differs.push('no honest caller asked meanwhile');
     for (const [served, mark] of watched) {
       const count = await judgeHonest(fault, served, mark, told);
       honest.sent += count.sent;
