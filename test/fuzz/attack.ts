@@ -9,6 +9,8 @@ import { keyMark, type MalformedRequest, malformedRequest } from './malformed-re
 /** Malformed requests to one gateway, and what came of them. */
 export interface Attack {
   readonly sent: () => number;
+  /** Whether so much was found that no more is sent. */
+  readonly isOver: () => boolean;
   /** Answers by status, connections by their course. */
   readonly statuses: Readonly<Record<string, number>>;
   readonly courses: Readonly<Record<string, number>>;
@@ -50,9 +52,10 @@ export function startAttack(
     courses[course] = (courses[course] ?? 0) + 1;
     for (const status of seen) statuses[status] = (statuses[status] ?? 0) + 1;
   };
+  const isOver = () => failed.length >= mostFindings;
   const send = async ({ seed, cases }: Batch, index: number) => {
     const request = cases[index];
-    if (request === undefined || failed.length >= mostFindings) return;
+    if (request === undefined || isOver()) return;
     try {
       const conversation = await converse(port, request, key);
       if (
@@ -66,6 +69,7 @@ export function startAttack(
         );
       if (request.kind !== 'good') count(conversation);
     } catch (error) {
+      sent += 1;
       failed.push({ seed, index, finding: findingOf(request, error) });
       tell(
         `http: seed ${seed}, case ${index} (${request.kind}, ${request.leave}): ${String(error).slice(0, 500)}`,
@@ -73,7 +77,7 @@ export function startAttack(
     }
   };
   return {
-    ...{ statuses, courses, sent: () => sent },
+    ...{ statuses, courses, sent: () => sent, isOver },
     make: (seed, numRuns) => ({ seed, cases: fc.sample(malformedRequest, { seed, numRuns }) }),
     async flood(batch) {
       let next = 0;

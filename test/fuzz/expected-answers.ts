@@ -6,8 +6,8 @@ export interface ExpectedAnswers {
   readonly rest: 'nothing' | 'refusal' | 'more';
 }
 
-// Bytes above 127 have no place in a target, but many servers take them, Node.js among them.
-const requestLine = /^(GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS|TRACE) [\x21-\x7e\x80-\xff]+ HTTP\/1\.[01]$/;
+// Bytes above 127 have no place in a target, nor have two spaces behind it, but many servers take them, Node.js among them.
+const requestLine = /^(GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS|TRACE) [\x21-\x7e\x80-\xff]+ +HTTP\/1\.[01]$/;
 const field = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
 const chunkLine = /^([0-9a-fA-F]{1,8})(?:;[\t\x21-\x7e\x80-\xff]*)?$/;
 

@@ -47,7 +47,8 @@ export async function fuzzHttp(ground: Ground, options: FuzzOptions): Promise<Fu
     const began = performance.now();
     const fromHere = attack.sent();
     const waiting = attack.wait(seed, options.patient);
-    for (let batch = 0; attack.sent() < runs && performance.now() - began < options.limitMs; batch++) {
+    const isLate = () => performance.now() - began > options.limitMs;
+    for (let batch = 0; attack.sent() < runs && !attack.isOver() && !isLate(); batch++) {
       if (batch % 10 === 0) options.tell(`http: ${attack.sent()} of ${runs} sent`);
       await attack.flood(attack.make(seed + 10_000 + batch, Math.min(batchSize, runs - attack.sent())));
     }

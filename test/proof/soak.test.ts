@@ -12,7 +12,7 @@ const options: SoakOptions = {
   seed: 1,
   limits: {
     heapPerHour: 100 * gib,
-    residentPerHour: 500 * gib,
+    mostResident: 8 * gib,
     descriptorsPerHour: 1_000_000,
     moreHeap: gib,
     moreResident: gib,

@@ -24,8 +24,9 @@ export function judge(record: SoakRecord, { limits, warmUpSeconds }: SoakOptions
   const over = sum(samples.map(({ stallsOver }) => stallsOver));
   const p99 = arrivalDelay(stalls, over, 0.99);
   const longest = Math.max(...samples.map(({ delayLongest }) => delayLongest));
-  const flat = growth(samples, slopeOf, (slope) => slope.perSecond + slope.bound);
-  const usual = growth(samples, usualGrowthOf, (slope) => slope.perSecond);
+  const flat = growth(samples);
+  const highest = Math.max(...samples.map(({ resident }) => resident));
+  const usual = usualGrowthOf(samples.map(({ seconds, resident }) => [seconds, resident / mib]));
   const ms = (value: number) => `${value.toFixed(1)} ms`;
   return [
     zero('answers that were not the right ones', failed, `of ${played} scenarios`),
@@ -40,7 +41,12 @@ export function judge(record: SoakRecord, { limits, warmUpSeconds }: SoakOptions
       ok: servers.faults > 0 && servers.abandoned > 0,
     },
     flat('heap after collection', ({ heap }) => heap, limits.heapPerHour, mib),
-    usual('resident memory', ({ resident }) => resident, limits.residentPerHour, mib),
+    {
+      measure: 'resident memory, highest (MiB in an hour)',
+      goal: `< ${limits.mostResident / mib} MiB`,
+      measured: `${(highest / mib).toFixed(1)} MiB (${perHour(usual)})`,
+      ok: highest < limits.mostResident,
+    },
     flat('open descriptors', ({ descriptors }) => descriptors, limits.descriptorsPerHour, 1),
     {
       measure: 'event-loop delay, p99 (longest)',
@@ -76,32 +82,31 @@ function zero(measure: string, count: number, of: string): Verdict {
   return { measure, goal: '0', measured: `${count} ${of}`.trim(), ok: count === 0 };
 }
 
-/** What a measure adds in an hour after the warm-up, and whether `judged` of it is below the limit. */
-function growth(
-  samples: readonly Sample[],
-  slope: (points: readonly (readonly [number, number])[]) => Slope,
-  judged: (slope: Slope) => number,
-) {
+/** Flat: not even the upper bound of the slope is above the limit. */
+function growth(samples: readonly Sample[]) {
   return (
     measure: string,
     read: (sample: Sample) => number | undefined,
     limit: number,
     unit: number,
   ): Verdict => {
-    const found = slope(
+    const slope = slopeOf(
       samples.flatMap((sample): [number, number][] => {
         const value = read(sample);
         return value === undefined ? [] : [[sample.seconds, value / unit]];
       }),
     );
-    const [hourly, bound] = [found.perSecond * 3600, found.bound * 3600];
     return {
       measure: `${measure}: ${unit === mib ? 'MiB ' : ''}in an hour (mean)`,
       goal: `< ${limit / unit}`,
-      measured: `${hourly.toFixed(1)} ± ${bound.toFixed(1)} (${found.mean.toFixed(1)})`,
-      ok: judged(found) * 3600 < limit / unit,
+      measured: `${perHour(slope)} (${slope.mean.toFixed(1)})`,
+      ok: (slope.perSecond + slope.bound) * 3600 < limit / unit,
     };
   };
+}
+
+function perHour({ perSecond, bound }: Slope): string {
+  return `${(perSecond * 3600).toFixed(1)} ± ${(bound * 3600).toFixed(1)}`;
 }
 
 function back(measure: string, before: number, after: number, allowed = 0): Verdict {
