@@ -1,9 +1,8 @@
+import { isObject, type JsonObject } from '../convert/json.ts';
 import { safeMessage } from '../convert/safe-message.ts';
 import { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { CallerFormat } from '../routing/caller-format.ts';
 import type { Failure } from './failure.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** The HTTP status that an error in a stream stands for, by its `type` or `code`. */
 const statusOfWord: Readonly<Record<string, number>> = {
@@ -42,7 +41,7 @@ function faultOf(status: number, message: string, type: string, code: string | n
   return new UpstreamFault('reported', safeMessage(message), { status, type, code: code ?? undefined });
 }
 
-function errorOf(data: string): Json {
+function errorOf(data: string): JsonObject {
   let event: unknown;
   try {
     event = JSON.parse(data);
@@ -56,14 +55,10 @@ function errorOf(data: string): Json {
   return isObject(event) ? event : {};
 }
 
-function statusOf(error: Json): number {
+function statusOf(error: JsonObject): number {
   const code = Number(error['code']);
   if (code >= 400 && code < 600) return code;
   const words = [error['code'], error['type']].map(String);
   const known = words.find((word) => Object.hasOwn(statusOfWord, word));
   return (known === undefined ? undefined : statusOfWord[known]) ?? 502;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

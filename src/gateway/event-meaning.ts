@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from '../convert/json.ts';
 import type { CallerFormat } from '../routing/caller-format.ts';
 
 /**
@@ -6,8 +7,6 @@ import type { CallerFormat } from '../routing/caller-format.ts';
  * `end` (the stream is over), `error` (the node failed).
  */
 export type EventMeaning = 'nothing' | 'lifecycle' | 'content' | 'end' | 'error';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Judges one event of a stream in the caller's format. `data` may be latin1 text: only its structure is read. */
 export function eventMeaning(format: CallerFormat, name: string, data: string): EventMeaning {
@@ -22,7 +21,7 @@ export function eventMeaning(format: CallerFormat, name: string, data: string): 
   return event === undefined ? 'content' : chatMeaning(event);
 }
 
-function chatMeaning(event: Json): EventMeaning {
+function chatMeaning(event: JsonObject): EventMeaning {
   if (isSet(event['error'])) return 'error';
   const choices = event['choices'];
   if (!Array.isArray(choices)) return 'content';
@@ -31,7 +30,7 @@ function chatMeaning(event: Json): EventMeaning {
   return meanings.includes('content') ? 'content' : 'lifecycle';
 }
 
-function choiceMeaning(choice: Json): EventMeaning {
+function choiceMeaning(choice: JsonObject): EventMeaning {
   const finish = choice['finish_reason'];
   if (finish === 'error') return 'error';
   if (isSet(finish) || isFilled(choice['text'])) return 'content';
@@ -42,7 +41,7 @@ function choiceMeaning(choice: Json): EventMeaning {
 
 const quietBlocks = new Set(['text', 'thinking', 'tool_use']);
 
-function messagesMeaning(type: string, event: Json): EventMeaning {
+function messagesMeaning(type: string, event: JsonObject): EventMeaning {
   if (type === 'error') return 'error';
   if (type === 'message_start' || type === 'ping') return 'lifecycle';
   if (type !== 'content_block_start') return 'content';
@@ -61,7 +60,7 @@ const responsesLifecycle = new Set([
 ]);
 const quietItems = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
 
-function responsesMeaning(type: string, event: Json): EventMeaning {
+function responsesMeaning(type: string, event: JsonObject): EventMeaning {
   if (type === 'error' || type === 'response.failed') return 'error';
   if (responsesLifecycle.has(type)) return 'lifecycle';
   if (type !== 'response.output_item.added') return 'content';
@@ -69,17 +68,13 @@ function responsesMeaning(type: string, event: Json): EventMeaning {
   return quietItems.has(text(item['type']) ?? '') ? 'lifecycle' : 'content';
 }
 
-function parseObject(data: string): Json | undefined {
+function parseObject(data: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(data);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function text(value: unknown): string | undefined {

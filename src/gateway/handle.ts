@@ -10,7 +10,7 @@ import { Caller } from './caller.ts';
 import { CallerGone } from './caller-gone.ts';
 import { GatewayError } from './errors.ts';
 import type { Failure } from './failure.ts';
-import { upstreamHeaders } from './headers.ts';
+import { servedHeaders, upstreamHeaders } from './headers.ts';
 import { inspect } from './inspect.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { NodesContext } from './nodes-context.ts';
@@ -134,9 +134,7 @@ function checkContentType(type: string | undefined): void {
 }
 
 function servedBy({ node, attempts }: Progress): string[] {
-  return node === undefined
-    ? []
-    : ['x-model-gateway-node', node, 'x-model-gateway-attempts', String(attempts)];
+  return node === undefined ? [] : servedHeaders(node, attempts);
 }
 
 /** The one place where what was thrown becomes an answer. */

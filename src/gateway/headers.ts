@@ -37,6 +37,11 @@ function impliedVersion(format: CallerFormat): string | undefined {
   return format === 'messages' || format === 'count_tokens' ? defaultAnthropicVersion : undefined;
 }
 
+/** What an answer says of how it came about, flat: the node that gave it, and how many were asked. */
+export function servedHeaders(node: string, attempts: number): string[] {
+  return ['x-model-gateway-node', node, 'x-model-gateway-attempts', String(attempts)];
+}
+
 /** The node's headers that the caller gets, flat, without `content-type`, behind those of `flat`. */
 export function callerHeaders(headers: UpstreamHeaders, flat: string[] = []): string[] {
   headers.forEach((name, value) => {

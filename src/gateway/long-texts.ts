@@ -87,7 +87,7 @@ export class LongTexts {
 
   #carryConversation(body: JsonObject): void {
     this.#carry(body['system']);
-    // What is echoed is part of the reply.
+    // What is echoed is part of the answer.
     if (body['echo'] !== true) this.#carry(body['prompt']);
     for (const items of [body['messages'], body['input']]) {
       if (!Array.isArray(items)) continue;

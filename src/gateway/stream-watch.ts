@@ -60,7 +60,8 @@ export class StreamWatch {
   /** Whether the stream has come to an end of its own: an end of the bytes before that is a failure. */
   get complete(): boolean {
     if (this.#ended || this.#format === 'messages' || this.#format === 'responses') return this.#ended;
-    return /"finish_reason"\s*:\s*"/.test(this.#tail());
+    // Some end with `[DONE]` and no line end.
+    return /"finish_reason"\s*:\s*"|^data: ?\[DONE\]$/m.test(this.#tail());
   }
 
   /** The end of a stream that broke, to be put behind what has gone out. */

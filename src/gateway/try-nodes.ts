@@ -1,3 +1,4 @@
+import { ConversionError } from '../convert/conversion-error.ts';
 import type { AttemptTrace, RequestTrace } from '../observe/tracing.ts';
 import type { CallerFormat } from '../routing/caller-format.ts';
 import type { NativeWish } from '../routing/route.ts';
@@ -7,9 +8,11 @@ import { Attempt } from './attempt.ts';
 import { outcomeOf } from './attempt-outcome.ts';
 import { type AttemptResult, withoutCredential } from './attempt-result.ts';
 import type { Caller } from './caller.ts';
-import { conversionOf, convertedAttempt } from './converted-attempt.ts';
+import { conversionOf, convertFor } from './convert-for.ts';
+import { convertedAttempt } from './converted-attempt.ts';
 import { answerEstimate } from './count-tokens.ts';
 import { type Failure, judgeStatus } from './failure.ts';
+import { servedHeaders } from './headers.ts';
 import type { ModelRequest } from './model-request.ts';
 import { modelRefused } from './models.ts';
 import type { NodesContext } from './nodes-context.ts';
@@ -50,7 +53,7 @@ export async function tryNodes(
   request: ModelRequest,
   tries: Tries,
 ): Promise<Failure | 'gone' | undefined> {
-  const { router, circuits, limits, reports, clock } = context;
+  const { router, limits, reports, clock } = context;
   const { format, key, inspection } = request;
   const tried = new Set<string>();
   const lastStart = clock() + limits.attemptsMs;
@@ -74,25 +77,20 @@ export async function tryNodes(
     const { node, model } = candidate;
     tried.add(node.id);
     const native = pick.native && request.conversion?.begun !== true;
-    if (!native) {
+    const prepared = native ? 'as it is' : convertFor(context, request, candidate);
+    if (prepared === 'estimate') {
       const conversion = conversionOf(context, request);
-      const refusal = conversion.prepare(candidate);
-      const estimated = refusal === undefined && conversion.estimates(candidate);
-      // Nobody is asked, so this is no attempt; and where it was to be a probe, another request may be it.
-      if (refusal !== undefined || estimated) circuits.abandoned(node.id, model);
-      if (estimated) {
-        context.conversions.ran(conversion.name, conversion.current.dropped);
-        tries.conversion = conversion.name;
-        answerEstimate(caller, conversion);
-        return undefined;
-      }
-      if (refusal !== undefined) {
-        refused ??= { kind: 'refused', refusal };
-        refusals += 1;
-        if (refusals > mostRefusals) break;
-        if (refusals === mostRefusals) wish = 'only';
-        continue;
-      }
+      context.conversions.ran(conversion.name, conversion.current.dropped);
+      tries.conversion = conversion.name;
+      answerEstimate(caller, conversion);
+      return undefined;
+    }
+    if (prepared instanceof ConversionError) {
+      refused ??= { kind: 'refused', refusal: prepared };
+      refusals += 1;
+      if (refusals > mostRefusals) break;
+      if (refusals === mostRefusals) wish = 'only';
+      continue;
     }
     if (failure !== undefined) reports.failedOver(failure);
     tries.node = node.id;
@@ -157,7 +155,7 @@ function attempt(
         reports,
         settle,
         stream: inspection.stream && format !== 'embeddings' && format !== 'count_tokens',
-        headers: ['x-model-gateway-node', node.id, 'x-model-gateway-attempts', String(number)],
+        headers: servedHeaders(node.id, number),
       },
     );
     body.lend(made);

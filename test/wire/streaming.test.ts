@@ -202,6 +202,11 @@ describe('a stream that breaks after content ends with an error of its format', 
     expect(await (await ask()).text()).toBe(chunk('a') + done.slice(0, -1));
   });
 
+  test('not where [DONE] comes without a line end', async () => {
+    upstream.respondWith('/chat/completions', pieces([chunk('a'), 'data: [DONE]']));
+    expect(await (await ask()).text()).toBe(`${chunk('a')}data: [DONE]`);
+  });
+
   test('not where it has come to its end without [DONE]', async () => {
     const last = chunk('b').replace('null', '"stop"');
     upstream.respondWith('/chat/completions', pieces([chunk('a'), last]));

@@ -1,0 +1,39 @@
+import type { ConversionError } from '../convert/conversion-error.ts';
+import type { Candidate } from '../store/store.ts';
+import { Conversion } from './conversion.ts';
+import type { ModelRequest } from './model-request.ts';
+import type { NodesContext } from './nodes-context.ts';
+
+/** The conversion of a request, made when the first node needs it. */
+export function conversionOf({ now, budget }: NodesContext, request: ModelRequest): Conversion {
+  const { format, key, body, inspection } = request;
+  if (request.conversion !== undefined) return request.conversion;
+  if (format === 'chat' || format === 'embeddings') throw new Error(`${format} is passed through everywhere`);
+  const { kind, spec } = key.resource;
+  const strict = kind === 'APIKey' && spec.conversion === 'Strict';
+  request.conversion = new Conversion(format, body.bytes, {
+    strict,
+    now,
+    budget,
+    // To be counted, texts must be there.
+    longStrings: format === 'count_tokens' ? [] : inspection.longStrings,
+  });
+  return request.conversion;
+}
+
+/**
+ * Converts a request for a node that does not speak its format. `estimate` where tokens are to be counted and the node
+ * cannot do that: then, as where the conversion is refused, nobody is asked.
+ */
+export function convertFor(
+  context: NodesContext,
+  request: ModelRequest,
+  candidate: Candidate,
+): 'converted' | 'estimate' | ConversionError {
+  const conversion = conversionOf(context, request);
+  const refusal = conversion.prepare(candidate);
+  if (refusal === undefined && !conversion.estimates(candidate)) return 'converted';
+  // No attempt is made: where it was to be a probe, another request may be it.
+  context.circuits.abandoned(candidate.node.id, candidate.model);
+  return refusal ?? 'estimate';
+}
