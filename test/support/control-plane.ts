@@ -64,6 +64,8 @@ export interface ControlPlaneOptions {
   watchCache?: boolean;
   /** More flags for kube-apiserver, without the leading dashes. */
   apiServerFlags?: Record<string, string>;
+  /** More of the environment of kube-apiserver, such as Go's settings. */
+  apiServerEnv?: Record<string, string>;
   /** A folder with the data of an earlier control plane (`stopAndKeepData`) to begin with; it is copied. */
   etcdData?: string;
 }

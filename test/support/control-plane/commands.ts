@@ -39,6 +39,7 @@ export interface ApiServerParameters {
   agent: Agent;
   watchCache?: boolean;
   apiServerFlags?: Record<string, string>;
+  apiServerEnv?: Record<string, string>;
 }
 
 /** kube-apiserver with TLS only, RBAC, and service-account tokens that it signs itself. */
@@ -68,6 +69,7 @@ export function apiServerCommand(parameters: ApiServerParameters): ServerCommand
       ...(parameters.watchCache === false ? { 'watch-cache': 'false' } : {}),
       ...parameters.apiServerFlags,
     },
+    env: parameters.apiServerEnv,
     logFile: join(folder, 'kube-apiserver.log'),
     timeoutMs: startTimeoutMs,
     ready: (signal) => answersOk(`https://127.0.0.1:${port}/readyz`, signal, agent),

@@ -20,6 +20,8 @@ export interface ServerCommand {
   binary: string;
   /** `--name=value` for each entry. */
   flags: Record<string, string>;
+  /** More variables for its environment. */
+  env?: Record<string, string> | undefined;
   /** What it writes goes here, appended; shown when it does not start. */
   logFile: string;
   timeoutMs: number;
@@ -65,11 +67,15 @@ export async function withFreePort<T>(start: (port: number) => Promise<T>): Prom
   }
 }
 
-function spawnServer({ binary, flags, logFile }: ServerCommand, guard: Guard): ChildProcess {
+function spawnServer({ binary, flags, env, logFile }: ServerCommand, guard: Guard): ChildProcess {
   const log = openSync(logFile, 'a', 0o600);
   const flagList = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
   // Detached: a Ctrl-C in the terminal ends the tests, and they end their servers in the right order.
-  const child = spawn(binary, flagList, { stdio: ['ignore', log, log], detached: true });
+  const child = spawn(binary, flagList, {
+    stdio: ['ignore', log, log],
+    env: { ...process.env, ...env },
+    detached: true,
+  });
   closeSync(log);
   child.unref();
   const { pid } = child;
