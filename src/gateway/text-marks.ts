@@ -14,10 +14,10 @@ export const markLength = nonce.length + digits;
 /** Writes the mark of text `index` to `target` at `at`. */
 export function writeMark(target: Buffer, at: number, index: number): void {
   for (let place = 0; place < nonce.length; place++) target[at + place] = nonceBytes[place] ?? 0;
-  let number = firstNumber + index;
+  let rest = firstNumber + index;
   for (let place = markLength - 1; place >= nonce.length; place--) {
-    target[at + place] = 0x30 + (number % 10);
-    number = Math.floor(number / 10);
+    target[at + place] = 0x30 + (rest % 10);
+    rest = Math.floor(rest / 10);
   }
 }
 

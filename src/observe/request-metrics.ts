@@ -178,7 +178,12 @@ function registerMeters(registry: Registry, meters: ReadonlyMap<string, RouteMet
           yield* distributionSamples(`modelgateway_${name}`, { route: meter.route }, read(meter));
       },
     );
-  total('counter', 'attempts_total', 'Attempts on nodes, the first of each request and those after a failure.', (meter) => meter.attempts);
+  total(
+    'counter',
+    'attempts_total',
+    'Attempts on nodes, the first of each request and those after a failure.',
+    (meter) => meter.attempts,
+  );
   total('counter', 'received_bytes_total', 'Bytes of request bodies, decoded.', (meter) => meter.bytesIn);
   total('counter', 'sent_bytes_total', 'Bytes of answers’ bodies.', (meter) => meter.bytesOut);
   total(

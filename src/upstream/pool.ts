@@ -4,22 +4,22 @@ import { Slot } from './slot.ts';
 
 /** Unused connections kept to one node; more are closed when their request ends. */
 const maxIdle = 512;
-/** How often times are looked at; a timeout may be noticed twice as late. With 8,000 open streams 100 ms took 0.7 % of a core. */
-const sweepMs = 250;
 
 /**
  * The connections to one model server: as many as there are requests in flight, the one used last reused first.
  */
 export class Pool {
   readonly #connect: Connect;
+  readonly #onOpen: (pool: Pool) => void;
   readonly #slots = new Set<Slot>();
   readonly #idle: Slot[] = [];
   #closing = false;
-  #sweeper: NodeJS.Timeout | undefined;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(connect: Connect) {
+  /** `onOpen` is told when there are connections again: from then on `sweep` is to be called, until it says that there are none. */
+  constructor(connect: Connect, onOpen: (pool: Pool) => void) {
     this.#connect = connect;
+    this.#onOpen = onOpen;
   }
 
   /** Connections that stand or are being opened. */
@@ -41,7 +41,7 @@ export class Pool {
   acquireFresh(): Slot {
     const slot = new Slot(this.#connect, this.#onDisconnect);
     this.#slots.add(slot);
-    this.#sweeper ??= setInterval(() => this.#sweep(), sweepMs).unref();
+    if (this.#slots.size === 1) this.#onOpen(this);
     return slot;
   }
 
@@ -80,19 +80,17 @@ export class Pool {
     return this.close();
   }
 
-  /** Ends what took too long. Timers for each request, set and cleared again, would cost more than looking at all. */
-  #sweep(): void {
-    if (this.#slots.size === 0) {
-      clearInterval(this.#sweeper);
-      this.#sweeper = undefined;
-      return;
-    }
-    const now = performance.now();
-    for (const slot of this.#slots) slot.user?.checkTime(now);
+  /**
+   * Ends what took too long by `nowMs`, a time of `performance.now`. Timers for each request, set and cleared again, would
+   * cost more than looking at all. False when there are no connections.
+   */
+  sweep(nowMs: number): boolean {
+    for (const slot of this.#slots) slot.user?.checkTime(nowMs);
     for (const slot of this.#idle.slice()) {
-      if (slot.idleUntilMs === 0) slot.idleUntilMs = now + slot.restMs;
-      if (now >= slot.idleUntilMs) this.#forget(slot);
+      if (slot.idleUntilMs === 0) slot.idleUntilMs = nowMs + slot.restMs;
+      if (nowMs >= slot.idleUntilMs) this.#forget(slot);
     }
+    return this.#slots.size > 0;
   }
 
   readonly #onDisconnect = (slot: Slot): void => this.#forget(slot);

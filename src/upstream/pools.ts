@@ -8,12 +8,18 @@ interface Entry {
   readonly pool: Pool;
 }
 
+/** How often times are looked at; a timeout may be noticed twice as late. With 8,000 open streams 100 ms took 0.7 % of a core. */
+const sweepMs = 250;
+
 /** One pool for each node. A node whose connection fields changed gets a new one; the old one drains. */
 export class Pools {
   readonly #rules: AddressRules;
   readonly #lookup: Lookup | undefined;
   readonly #entries = new Map<string, Entry>();
   readonly #draining = new Set<Pool>();
+  /** Those with connections. One timer looks at all: one for each of 1,000 nodes kept a process awake that had nothing to do. */
+  readonly #open = new Set<Pool>();
+  #sweeper: NodeJS.Timeout | undefined;
 
   /** `lookup` resolves names in place of the system, for tests. */
   constructor(options: { readonly rules: AddressRules; readonly lookup?: Lookup }) {
@@ -35,7 +41,7 @@ export class Pools {
       }
     }
     const connect = connector(connection, this.#rules, this.#lookup);
-    const pool = new Pool(connect);
+    const pool = new Pool(connect, this.#onOpen);
     this.#entries.set(id, { connection, pool });
     if (entry !== undefined) this.#drain(entry.pool);
     return pool;
@@ -59,6 +65,19 @@ export class Pools {
   async destroy(): Promise<void> {
     for (const id of [...this.#entries.keys()]) this.release(id);
     await Promise.all([...this.#draining].map((pool) => pool.destroy()));
+  }
+
+  readonly #onOpen = (pool: Pool): void => {
+    this.#open.add(pool);
+    this.#sweeper ??= setInterval(() => this.#sweep(), sweepMs).unref();
+  };
+
+  #sweep(): void {
+    const now = performance.now();
+    for (const pool of this.#open) if (!pool.sweep(now)) this.#open.delete(pool);
+    if (this.#open.size > 0) return;
+    clearInterval(this.#sweeper);
+    this.#sweeper = undefined;
   }
 
   #drain(pool: Pool): void {
