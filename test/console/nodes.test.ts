@@ -169,20 +169,21 @@ test("two people at one node: the second one sees the first one's change before 
   await using one = await openConsole(browser, await standalone.newAddress());
   await using other = await openConsole(browser, await standalone.newAddress());
   for (const person of [one, other]) await person.visit('/nodes/default/second');
-  // What the other page shows must be old: its live events are held back.
-  await other.context.route('**/api/live', (route) => route.abort());
-  await other.page.evaluate('performance.now()');
+  const dialog = other.page.getByRole('dialog');
   await other.page.getByRole('spinbutton', { name: 'Priority' }).fill('11');
-  await other.context.setOffline(true);
+  // From here on what this person decides about is old.
+  await other.page.getByRole('button', { name: 'Show YAML' }).click();
+  await dialog.getByRole('heading', { name: 'Change second' }).waitFor();
   await one.page.getByRole('spinbutton', { name: 'Weight' }).fill('33');
   await one.page.getByRole('button', { name: 'Save' }).click();
   await one.page.getByText('Saved second.').waitFor();
-  await other.context.setOffline(false);
-  await other.page.getByRole('button', { name: 'Save' }).click();
-  await other.page.getByText('Somebody else changed it meanwhile').waitFor();
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  await dialog.getByRole('heading', { name: 'Somebody else changed it meanwhile' }).waitFor();
   await other.page.locator('.diff .new').getByText('33').waitFor();
   expect(await standalone.manifest('second.yaml')).not.toContain('11');
-  await other.page.getByRole('button', { name: 'Apply mine on top' }).click();
+  await dialog.getByRole('button', { name: 'Apply mine on top' }).click();
+  await dialog.getByRole('heading', { name: 'Change second' }).waitFor();
+  await dialog.getByRole('button', { name: 'Apply' }).click();
   await other.page.getByText('Saved second.').waitFor();
   expect(JSON.parse(await standalone.manifest('second.yaml')).spec).toMatchObject({
     weight: 33,
