@@ -4,7 +4,7 @@ import type { TokenUsage } from '../observe/request-record.ts';
 import { type BatchedWriter, writeTogether } from '../upstream/write-batch.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { GatewayError } from './errors.ts';
-import type { SilenceClock, SilenceListener } from './silence-clock.ts';
+import { type SilenceClock, SilenceListener } from './silence-clock.ts';
 import { type ErrorShape, wireError } from './wire-errors.ts';
 
 /** How long the rest of a body that nobody wants is read and thrown away, so that the caller gets to read the answer. */
@@ -40,7 +40,7 @@ export interface CallerRecord {
  * The caller of one request: what is written to it, and whether it is still there. `started` says what has been
  * written: nothing, the head of an event stream with keep-alives only, or the answer.
  */
-export class Caller implements BatchedWriter, SilenceListener {
+export class Caller extends SilenceListener implements BatchedWriter {
   readonly request: IncomingMessage;
   readonly requestId: string;
   readonly shape: ErrorShape;
@@ -71,8 +71,6 @@ export class Caller implements BatchedWriter, SilenceListener {
   #corked: Socket | undefined;
   /** Of a stream: tells of its silence. */
   #silence: SilenceClock | undefined;
-  heardAt = 0;
-  dueAt = 0;
 
   constructor(
     request: IncomingMessage,
@@ -84,6 +82,7 @@ export class Caller implements BatchedWriter, SilenceListener {
       answerIdleMs: number;
     },
   ) {
+    super();
     this.request = request;
     this.requestId = options.requestId;
     this.shape = options.shape;
