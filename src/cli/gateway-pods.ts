@@ -1,4 +1,3 @@
-import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { resourcePath } from '../kube/paths.ts';
 
@@ -31,9 +30,4 @@ export async function listGatewayPods(
     signal,
   });
   return (found as { readonly items?: readonly GatewayPodObject[] | null }).items ?? [];
-}
-
-/** Whether the API server refused something for want of a right. */
-export function isForbidden(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 403;
 }

@@ -1,6 +1,7 @@
 import { DeclarationError } from '../cli/edit/declarations.ts';
-import { type GatewayPodObject, gatewayLabels, isForbidden, listGatewayPods } from '../cli/gateway-pods.ts';
+import { type GatewayPodObject, gatewayLabels, listGatewayPods } from '../cli/gateway-pods.ts';
 import { mayAccess } from '../kube/access-review.ts';
+import { isForbidden } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { SharedKubeConfig } from '../kube/kubeconfig.ts';
 import { type ForwardedPort, forwardPort } from '../kube/port-forward.ts';

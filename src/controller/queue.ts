@@ -23,9 +23,10 @@ export interface Backoff {
 const defaultBackoff: Backoff = { firstMs: 1_000, longestMs: 300_000 };
 
 /**
- * A queue of ids (`namespace/name`) after client-go's, where they are keys: one waits once however often it is added, is never worked on twice at a time, and
- * when it was added while being worked on it comes again once afterwards. An id put off (`addAfter`, `retry`) keeps the
- * earliest of its times, and being worked on cancels it, because every reconcile computes its next time anew.
+ * A queue of ids (`namespace/name`) after client-go's, where they are keys: one waits once however often it is added, is
+ * never worked on twice at a time, and when it was added while being worked on it comes again once afterwards. An id put
+ * off (`addAfter`, `retry`) keeps the earliest of its times, and being worked on cancels it, because every reconcile
+ * computes its next time anew.
  */
 export class Queue {
   readonly #clock: Clock;

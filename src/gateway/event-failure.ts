@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../convert/json.ts';
+import { isObject, type JsonObject, objectOf } from '../convert/json.ts';
 import { safeMessage } from '../convert/safe-message.ts';
 import { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { CallerFormat } from '../routing/caller-format.ts';
@@ -48,11 +48,11 @@ function errorOf(data: string): JsonObject {
   } catch {
     return { message: 'The model server sent an event that is not JSON.' };
   }
-  const response = isObject(event) && isObject(event['response']) ? event['response'] : {};
-  const error = (isObject(event) ? event['error'] : undefined) ?? response['error'];
+  const response = objectOf(objectOf(event)['response']);
+  const error = objectOf(event)['error'] ?? response['error'];
   if (isObject(error)) return error;
   if (typeof error === 'string') return { message: error };
-  return isObject(event) ? event : {};
+  return objectOf(event);
 }
 
 function statusOf(error: JsonObject): number {

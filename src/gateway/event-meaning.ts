@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../convert/json.ts';
+import { isObject, type JsonObject, objectOf } from '../convert/json.ts';
 import type { CallerFormat } from '../routing/caller-format.ts';
 
 /**
@@ -25,7 +25,7 @@ function chatMeaning(event: JsonObject): EventMeaning {
   if (isSet(event['error'])) return 'error';
   const choices = event['choices'];
   if (!Array.isArray(choices)) return 'content';
-  const meanings = choices.map((choice: unknown) => choiceMeaning(isObject(choice) ? choice : {}));
+  const meanings = choices.map((choice: unknown) => choiceMeaning(objectOf(choice)));
   if (meanings.includes('error')) return 'error';
   return meanings.includes('content') ? 'content' : 'lifecycle';
 }
@@ -34,7 +34,7 @@ function choiceMeaning(choice: JsonObject): EventMeaning {
   const finish = choice['finish_reason'];
   if (finish === 'error') return 'error';
   if (isSet(finish) || isFilled(choice['text'])) return 'content';
-  const delta = isObject(choice['delta']) ? choice['delta'] : {};
+  const delta = objectOf(choice['delta']);
   const filled = Object.entries(delta).some(([field, value]) => field !== 'role' && isFilled(value));
   return filled ? 'content' : 'lifecycle';
 }
@@ -45,7 +45,7 @@ function messagesMeaning(type: string, event: JsonObject): EventMeaning {
   if (type === 'error') return 'error';
   if (type === 'message_start' || type === 'ping') return 'lifecycle';
   if (type !== 'content_block_start') return 'content';
-  const block = isObject(event['content_block']) ? event['content_block'] : {};
+  const block = objectOf(event['content_block']);
   const quiet =
     quietBlocks.has(text(block['type']) ?? '') && !isFilled(block['text']) && !isFilled(block['thinking']);
   return quiet ? 'lifecycle' : 'content';
@@ -64,7 +64,7 @@ function responsesMeaning(type: string, event: JsonObject): EventMeaning {
   if (type === 'error' || type === 'response.failed') return 'error';
   if (responsesLifecycle.has(type)) return 'lifecycle';
   if (type !== 'response.output_item.added') return 'content';
-  const item = isObject(event['item']) ? event['item'] : {};
+  const item = objectOf(event['item']);
   return quietItems.has(text(item['type']) ?? '') ? 'lifecycle' : 'content';
 }
 

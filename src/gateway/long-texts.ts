@@ -61,28 +61,26 @@ export class LongTexts {
   write(chat: object): Buffer {
     const json = JSON.stringify(chat);
     const marks: number[] = [];
+    const found: LongText[] = [];
     let size = Buffer.byteLength(json);
     for (let at = nextMark(json, 0); at !== -1; at = nextMark(json, at + markLength)) {
-      const { start, stop } = this.#text(json, at);
-      size += stop - start - markLength;
+      const text = this.#texts[indexAt(json, at)] ?? noText;
+      size += text.stop - text.start - markLength;
       marks.push(at);
+      found.push(text);
     }
     // Not from Node.js's pool: only so can it be given back once the answer is there.
     const written = Buffer.allocUnsafeSlow(size);
     let from = 0;
     let to = 0;
-    for (const mark of marks) {
+    for (const [index, { start, stop }] of found.entries()) {
+      const mark = marks[index] ?? 0;
       to = writeText(json, from, mark, written, to);
-      const { start, stop } = this.#text(json, mark);
       to += this.#body.copy(written, to, start, stop);
       from = mark + markLength;
     }
     writeText(json, from, json.length, written, to);
     return written;
-  }
-
-  #text(json: string, mark: number): LongText {
-    return this.#texts[indexAt(json, mark)] ?? noText;
   }
 
   #carryConversation(body: JsonObject): void {

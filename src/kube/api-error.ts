@@ -90,3 +90,8 @@ function retryAfterMs(header: string | undefined): number | undefined {
 function secondsToMs(seconds: unknown): number | undefined {
   return typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined;
 }
+
+/** Whether the API server refused something for want of a right. */
+export function isForbidden(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 403;
+}

@@ -63,8 +63,8 @@ const METADATA_ONLY = {
  * It begins with one streaming request (KEP-3157), or pages and a watch where the server refuses that (400, 422).
  * After an interruption it goes on from the last version seen; when the server has forgotten that one (410), or has not
  * come that far (a backup of etcd was restored), it takes a new complete list, and the sink keeps the old content until
- * that is there. A resource that the server says it serves
- * no more has no objects: with a definition its objects are deleted, but the watch may end before it has told of them.
+ * that is there. A resource that the server says it serves no more has no objects: with a definition its objects are
+ * deleted, but the watch may end before it has told of them.
  */
 export async function reflect(options: ReflectOptions): Promise<void> {
   const { client, path, sink, signal, clock = systemClock, random = Math.random } = options;

@@ -1,4 +1,4 @@
-import { ApiError } from '../../kube/api-error.ts';
+import { ApiError, isForbidden } from '../../kube/api-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { listPages } from '../../kube/list.ts';
 import { resourcePath } from '../../kube/paths.ts';
@@ -56,7 +56,7 @@ async function readOne(client: KubeClient, namespace: string, signal: AbortSigna
     signal.throwIfAborted();
     if (error instanceof ApiError && error.status === 404) return [];
     throw new DeclarationError(
-      error instanceof ApiError && error.status === 403 ? 'Forbidden' : 'Unavailable',
+      isForbidden(error) ? 'Forbidden' : 'Unavailable',
       `The ConfigMap ${namespace}/${sealingSecretName}, with the key that credentials are sealed to, cannot be read: ${reasonOf(error)}.`,
     );
   }
@@ -73,7 +73,7 @@ async function search(client: KubeClient, signal: AbortSignal): Promise<ConfigMa
   } catch (error) {
     signal.throwIfAborted();
     throw new DeclarationError(
-      error instanceof ApiError && error.status === 403 ? 'Forbidden' : 'Unavailable',
+      isForbidden(error) ? 'Forbidden' : 'Unavailable',
       `The key that credentials are sealed to cannot be looked for, as ConfigMaps of all namespaces are not to be listed (${reasonOf(error)}): ${remedy}.`,
     );
   }

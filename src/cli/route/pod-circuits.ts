@@ -1,6 +1,7 @@
+import { isForbidden } from '../../kube/api-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { resourcePath } from '../../kube/paths.ts';
-import { type GatewayPodObject, gatewayLabels, isForbidden, listGatewayPods } from '../gateway-pods.ts';
+import { type GatewayPodObject, gatewayLabels, listGatewayPods } from '../gateway-pods.ts';
 import { type CircuitReadings, readCircuits } from './readings.ts';
 
 /** What is read of gateways that run in a cluster. */

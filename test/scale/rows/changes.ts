@@ -8,7 +8,7 @@ import type { ChangerOptions, ChangerReport } from '../changer.ts';
 import type { Lab } from '../lab.ts';
 import { modelNames, type SetSize } from '../population.ts';
 import { requestLoad } from '../request-load.ts';
-import { count, type ScaleRow } from '../row.ts';
+import { count, eachSize, judgedIf, type ScaleRow } from '../row.ts';
 
 /** Of the rate that the API server gives for a small set that nobody watches; its collector takes more beside the large one. */
 const rateShare = 0.5;
@@ -18,13 +18,9 @@ const baseSeconds = 20;
 export const changes: ScaleRow = {
   name: 'changes',
   run: async (lab) => {
-    const results: Result[] = [];
     // On a machine of its own in production: here it takes what the gateway and its callers leave.
     for (const pid of [lab.servers?.apiServer, lab.servers?.etcd]) if (pid !== undefined) yieldToOthers(pid);
-    for (const size of lab.options.sizes) {
-      results.push(...(await measure(lab, size, size === lab.options.sizes.at(-1))));
-    }
-    return results;
+    return eachSize(lab, measure);
   },
 };
 
@@ -91,7 +87,7 @@ function lines(lab: Lab, measured: Measured): Result[] {
   const { keys, isLargest, quiet, base, busy, report, share, resident } = measured;
   const { perSecond } = lab.options.changes;
   const { patience } = lab.options;
-  const goal = isLargest ? {} : { goal: '', ok: undefined };
+  const goal = judgedIf(isLargest);
   const worst = Math.max(0, ...report.revocations);
   const [calm, beside, after] = [quiet, base?.latencies ?? quiet, busy].map((each) => percentile(each, 0.99));
   const p99 = percentile(report.revocations, 0.99).toFixed(0);
@@ -123,7 +119,7 @@ function lines(lab: Lab, measured: Measured): Result[] {
       ...below(2, (after ?? Number.NaN) / (beside ?? Number.NaN), ''),
       ...goal,
       // A ratio of two short times says nothing while other tests run.
-      ...(patience > 1 ? { goal: '', ok: undefined } : {}),
+      ...judgedIf(patience <= 1),
       note: `quiet ${calm?.toFixed(1)}${base === undefined ? '' : `, beside them ${beside?.toFixed(1)}`}, meanwhile ${after?.toFixed(1)} ms; median ${medians}`,
       figures: { quiet: calm, beside, after },
     },

@@ -8,7 +8,7 @@ import { controllerWork } from '../controller-work.ts';
 import type { Lab } from '../lab.ts';
 import { gauge } from '../metric-text.ts';
 import { eachOf, hostsOf, nodeName, type SetSize } from '../population.ts';
-import { count, type ScaleRow } from '../row.ts';
+import { count, judgedIf, type ScaleRow } from '../row.ts';
 import { wait } from '../wait.ts';
 import type { Watched } from '../watched.ts';
 import { outage } from './outage.ts';
@@ -90,7 +90,7 @@ async function atRest(lab: Lab, watched: readonly Watched[], gateway: RoleProces
   const results = watched.flatMap(({ size, process }, index): Result[] => {
     const nodes = count(size.nodes, 'nodes');
     const isLargest = size === lab.options.sizes.at(-1);
-    const goal = isLargest ? {} : { goal: '', ok: undefined };
+    const goal = judgedIf(isLargest);
     const [one, two] = [before[index], after[index]];
     if (one === undefined || two === undefined) return [];
     const share = ((two.processor - one.processor) / seconds) * 100;

@@ -2,7 +2,7 @@ import { processorSeconds } from '../../bench/processor-time.ts';
 import { below, type Result } from '../../bench/result.ts';
 import { eventually } from '../../support/eventually.ts';
 import { resourcesOf, type Stored } from '../../support/resources.ts';
-import { count, type ScaleRow } from '../row.ts';
+import { count, judgedIf, type ScaleRow } from '../row.ts';
 
 /** The bound of `status.models`. */
 const statusBytes = 640 * 1024;
@@ -43,7 +43,7 @@ export const models: ScaleRow = {
         const isWhole =
           bytes <= statusBytes && (listed === models || node?.status?.['modelsTruncated'] === true);
         const isLargest = models === options.modelCounts.at(-1);
-        const goal = isLargest ? {} : { goal: '', ok: undefined };
+        const goal = judgedIf(isLargest);
         results.push({
           ...{ row: 'models', measure: `a node lists ${count(models, 'models')}: its status has them` },
           ...below(limitSeconds * options.patience, seconds, 's'),

@@ -5,18 +5,12 @@ import type { Lab } from '../lab.ts';
 import { gauge } from '../metric-text.ts';
 import { peakBytes } from '../peak-bytes.ts';
 import type { SetSize } from '../population.ts';
-import { count, type ScaleRow } from '../row.ts';
+import { count, eachSize, judgedIf, type ScaleRow } from '../row.ts';
 
 /** A gateway starts on each set: when it is ready, and its memory then, at its peak and after a while. */
 export const ready: ScaleRow = {
   name: 'ready',
-  run: async (lab) => {
-    const results: Result[] = [];
-    for (const size of lab.options.sizes) {
-      results.push(...(await measure(lab, size, size === lab.options.sizes.at(-1))));
-    }
-    return results;
-  },
+  run: (lab) => eachSize(lab, measure),
 };
 
 async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Result[]> {
@@ -38,19 +32,19 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
     const { body } = await gateway.probe('/metrics');
     const heap = gauge(body, 'nodejs_heap_size_used_bytes') / 1e6;
     const outside = gauge(body, 'nodejs_external_memory_bytes') / 1e6;
-    const noGoal = { goal: '', ok: undefined };
+    const goal = judgedIf(isLargest);
     return [
       {
         ...{ row: 'ready', measure: `gateway ready, ${set}` },
         ...below(10 * patience, seconds, 's'),
-        ...(isLargest ? {} : noGoal),
+        ...goal,
         note: `${own.toFixed(1)} s of its processor, ${server.toFixed(1)} s of the API server's`,
         figures: { size, seconds, own, server },
       },
       {
         ...{ row: 'ready', measure: `gateway's memory, ${set}` },
         ...below(300, Math.max(atReady, settled), 'MB'),
-        ...(isLargest ? {} : noGoal),
+        ...goal,
         note: `at ready ${atReady.toFixed(0)}, ${settleSeconds} s later ${settled.toFixed(0)}, at its peak while it loaded ${peak.toFixed(0)}; heap ${heap.toFixed(0)}, outside ${outside.toFixed(0)}`,
         figures: { size, atReady, settled, peak, heap, outside },
       },

@@ -11,7 +11,7 @@ import { modelNames, type SetSize } from '../population.ts';
 import { readObjects } from '../replayed-objects.ts';
 import type { ReplayerOptions, ReplayOrder, ReplayReport } from '../replayer.ts';
 import { requestLoad } from '../request-load.ts';
-import { count, type ScaleRow } from '../row.ts';
+import { count, eachSize, judgedIf, type ScaleRow } from '../row.ts';
 
 /**
  * The gateway's own part of `changes`, at the full rate: a thread plays the API server, which on two cores cannot give so many,
@@ -19,13 +19,7 @@ import { count, type ScaleRow } from '../row.ts';
  */
 export const replay: ScaleRow = {
   name: 'replay',
-  run: async (lab) => {
-    const results: Result[] = [];
-    for (const size of lab.options.sizes) {
-      results.push(...(await measure(lab, size, size === lab.options.sizes.at(-1))));
-    }
-    return results;
-  },
+  run: (lab) => eachSize(lab, measure),
 };
 
 async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Result[]> {
@@ -85,7 +79,7 @@ function lines(lab: Lab, measured: Measured): Result[] {
   const { keys, isLargest, quiet, busy, report, share, lag, resident } = measured;
   const { perSecond } = lab.options.changes;
   const { patience } = lab.options;
-  const goal = isLargest ? {} : { goal: '', ok: undefined };
+  const goal = judgedIf(isLargest);
   const worst = Math.max(0, ...report.revocations);
   const [before, after] = [percentile(quiet, 0.99), percentile(busy, 0.99)];
   const reached = report.changes / report.seconds;
@@ -111,7 +105,7 @@ function lines(lab: Lab, measured: Measured): Result[] {
       ...below(2, after / before, ''),
       ...goal,
       // A ratio of two short times says nothing while other tests run.
-      ...(patience > 1 ? { goal: '', ok: undefined } : {}),
+      ...judgedIf(patience <= 1),
       note: `${before.toFixed(1)} → ${after.toFixed(1)} ms; median ${percentile(quiet, 0.5).toFixed(1)} → ${percentile(busy, 0.5).toFixed(1)}`,
       figures: { before, after },
     },
