@@ -1,8 +1,5 @@
-import { access, constants, mkdir } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { withExclusiveLock } from './exclusive-lock.ts';
 import { fillFolder } from './fill-folder.ts';
+import { fromCache, isExecutable, programsIn } from './from-cache.ts';
 import { runGo } from './run-go.ts';
 
 const version = 'v4.3.1';
@@ -23,20 +20,16 @@ export async function helmBinary(
     if (await isExecutable(named)) return named;
     throw new Error(`HELM=${named}: this is no program; name one of Helm ${version}, or unset the variable`);
   }
-  const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  const folder = join(cache, 'model-gateway', 'helm', `helm-${version}-${process.platform}-${process.arch}`);
-  const binary = join(folder, process.platform === 'win32' ? 'helm.exe' : 'helm');
-  if (await isExecutable(binary)) return binary;
-  await mkdir(dirname(folder), { recursive: true });
-  await withExclusiveLock(
-    `${folder}.lock`,
-    lockTimeoutMs,
-    () => say('another process is building it; waiting (about 2 minutes)…'),
-    async () => {
-      if (!(await isExecutable(binary))) await build(folder, say);
+  return fromCache(
+    {
+      name: `helm/helm-${version}-${process.platform}-${process.arch}`,
+      find: async (folder) => (await programsIn(folder, ['helm']))?.helm,
+      get: (folder) => build(folder, say),
+      onWait: () => say('another process is building it; waiting (about 2 minutes)…'),
+      timeoutMs: lockTimeoutMs,
     },
+    env,
   );
-  return binary;
 }
 
 async function build(folder: string, say: (line: string) => void): Promise<void> {
@@ -74,11 +67,4 @@ async function build(folder: string, say: (line: string) => void): Promise<void>
       { cause: error },
     );
   }
-}
-
-async function isExecutable(file: string): Promise<boolean> {
-  return access(file, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
 }

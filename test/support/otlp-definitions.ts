@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process';
-import { access, mkdir, readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import protobuf from 'protobufjs';
-import { withExclusiveLock } from './exclusive-lock.ts';
-import { fillFolder } from './fill-folder.ts';
+import { cachedFolder } from './cached-folder.ts';
 
 const release = '1.45.2';
 const files = [
@@ -27,22 +25,8 @@ export type Definitions = Readonly<
  * The messages of OTLP as its project defines them: read from its package for Python, which holds their descriptors and
  * is kept in the user's cache folder. @throws where pip or the package index is missing.
  */
-export async function officialOtlpDefinitions(env: NodeJS.ProcessEnv = process.env): Promise<Definitions> {
-  const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  const folder = join(cache, 'model-gateway', 'otlp', `opentelemetry-proto-${release}`);
-  await mkdir(dirname(folder), { recursive: true });
-  await withExclusiveLock(
-    `${folder}.lock`,
-    300_000,
-    () => {},
-    async () => {
-      const there = await access(folder).then(
-        () => true,
-        () => false,
-      );
-      if (!there) await download(folder);
-    },
-  );
+export async function officialOtlpDefinitions(): Promise<Definitions> {
+  const folder = await cachedFolder(`otlp/opentelemetry-proto-${release}`, 240_000, download);
   const all: Record<string, Record<string, readonly [string, number]>> = {};
   for (const file of files) {
     const text = await readFile(join(folder, 'opentelemetry', 'proto', `${file}_pb2.py`), 'latin1');
@@ -52,20 +36,15 @@ export async function officialOtlpDefinitions(env: NodeJS.ProcessEnv = process.e
 }
 
 async function download(folder: string): Promise<void> {
-  await fillFolder(folder, async (staging) => {
-    const wheel = join(staging, 'wheel');
-    const made = join(staging, 'made');
-    await run(
-      'python3',
-      ['-m', 'pip', 'download', '--no-deps', '--quiet', '-d', wheel, `opentelemetry-proto==${release}`],
-      {
-        timeout: 120_000,
-      },
-    );
-    const archive = join(wheel, `opentelemetry_proto-${release}-py3-none-any.whl`);
-    await run('python3', ['-m', 'zipfile', '-e', archive, made], { timeout: 60_000 });
-    return made;
-  });
+  const wheel = join(folder, 'wheel');
+  await run(
+    'python3',
+    ['-m', 'pip', 'download', '--no-deps', '--quiet', '-d', wheel, `opentelemetry-proto==${release}`],
+    { timeout: 120_000 },
+  );
+  const archive = join(wheel, `opentelemetry_proto-${release}-py3-none-any.whl`);
+  await run('python3', ['-m', 'zipfile', '-e', archive, folder], { timeout: 60_000 });
+  await rm(wheel, { recursive: true });
 }
 
 /** The bytes of the literal that the generated module registers. */

@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
-import { access, constants, cp, mkdir, readdir } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { cp, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { withExclusiveLock } from './exclusive-lock.ts';
 import { fillFolder } from './fill-folder.ts';
+import { fromCache, programsIn } from './from-cache.ts';
 import { runGo } from './run-go.ts';
 
 /** 3.8.1, as a version of its Go module. */
@@ -30,23 +29,24 @@ export async function prometheusBinaries(
 ): Promise<PrometheusBinaries> {
   const named = env['PROMETHEUS_HOME'];
   if (named !== undefined && named !== '') {
-    if (await isComplete(named)) return inFolder(named);
+    const found = await binariesIn(named);
+    if (found !== undefined) return found;
     throw new Error(`PROMETHEUS_HOME=${named}: the programs prometheus and promtool are not in it`);
   }
-  const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
-  const folder = join(cache, 'model-gateway', 'prometheus', `${process.platform}-${process.arch}`);
-  if (await isComplete(folder)) return inFolder(folder);
-  await mkdir(dirname(folder), { recursive: true });
-  await withExclusiveLock(
-    `${folder}.lock`,
-    lockTimeoutMs,
-    () => say('another process is getting it; waiting…'),
-    async () => {
-      if (!(await isComplete(folder))) await get(folder, say);
+  return fromCache(
+    {
+      name: `prometheus/${process.platform}-${process.arch}`,
+      find: binariesIn,
+      get: (folder) => get(folder, say),
+      onWait: () => say('another process is getting it; waiting…'),
+      timeoutMs: lockTimeoutMs,
     },
+    env,
   );
-  return inFolder(folder);
 }
+
+const binariesIn = (folder: string): Promise<PrometheusBinaries | undefined> =>
+  programsIn(folder, ['prometheus', 'promtool']);
 
 async function get(folder: string, say: (line: string) => void): Promise<void> {
   const tried: string[] = [];
@@ -57,7 +57,7 @@ async function get(folder: string, say: (line: string) => void): Promise<void> {
     try {
       say(`trying ${what}…`);
       await way(folder, say);
-      if (await isComplete(folder)) return;
+      if ((await binariesIn(folder)) !== undefined) return;
       tried.push(`  - ${what}: the programs are not in it`);
     } catch (error) {
       tried.push(`  - ${what} failed: ${error instanceof Error ? error.message : String(error)}`);
@@ -104,20 +104,4 @@ async function fromGo(folder: string, say: (line: string) => void): Promise<void
     });
     return staging;
   });
-}
-
-function inFolder(folder: string): PrometheusBinaries {
-  return { prometheus: join(folder, 'prometheus'), promtool: join(folder, 'promtool') };
-}
-
-async function isComplete(folder: string): Promise<boolean> {
-  const { prometheus, promtool } = inFolder(folder);
-  for (const file of [prometheus, promtool]) {
-    const found = await access(file, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (!found) return false;
-  }
-  return true;
 }

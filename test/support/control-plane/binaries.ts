@@ -1,8 +1,5 @@
-import { access, constants, mkdir } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { withExclusiveLock } from '../exclusive-lock.ts';
 import { fillFolder } from '../fill-folder.ts';
+import { fromCache, programsIn } from '../from-cache.ts';
 import type { Guard } from '../guard.ts';
 import { buildControlPlane, pinnedVersions } from './build.ts';
 import { downloadControlPlane } from './download.ts';
@@ -66,30 +63,25 @@ export async function controlPlaneBinaries(
       `KUBEBUILDER_ASSETS=${assets}: this folder lacks kube-apiserver, etcd or kubectl; correct the variable or unset it`,
     );
   }
-  const folder = cacheFolder(env);
-  const cached = await binariesIn(folder);
-  if (cached !== undefined) return cached;
-  await mkdir(dirname(folder), { recursive: true });
-  return withExclusiveLock(
-    `${folder}.lock`,
-    lockTimeoutMs,
-    () => say('another process is fetching or building it; waiting (up to 5 minutes)…'),
-    async () => (await binariesIn(folder)) ?? (await fillCache(folder, say, ways)),
+  return fromCache(
+    {
+      name: cacheName(env),
+      find: binariesIn,
+      get: (folder) => fillCache(folder, say, ways),
+      onWait: () => say('another process is fetching or building it; waiting (up to 5 minutes)…'),
+      timeoutMs: lockTimeoutMs,
+    },
+    env,
   );
 }
 
-/** Where the binaries of the pinned versions are kept: one folder for each set of versions and platform. */
-export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
+/** The name in the cache of the binaries of the pinned versions: one folder for each set of versions and platform. */
+export function cacheName(env: NodeJS.ProcessEnv = process.env): string {
   const { etcd } = pinnedVersions();
-  const key = `kubernetes-${wantedKubernetes(env)}-etcd-${etcd}-${process.platform}-${process.arch}`;
-  return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'model-gateway', 'control-plane', key);
+  return `control-plane/kubernetes-${wantedKubernetes(env)}-etcd-${etcd}-${process.platform}-${process.arch}`;
 }
 
-async function fillCache(
-  folder: string,
-  say: (line: string) => void,
-  ways: readonly Way[],
-): Promise<ControlPlaneBinaries> {
+async function fillCache(folder: string, say: (line: string) => void, ways: readonly Way[]): Promise<void> {
   const failures: string[] = [];
   for (const way of ways) {
     try {
@@ -98,8 +90,7 @@ async function fillCache(
       failures.push(error instanceof Error ? error.message : String(error));
       continue;
     }
-    const binaries = await binariesIn(folder);
-    if (binaries !== undefined) return binaries;
+    if ((await binariesIn(folder)) !== undefined) return;
   }
   throw new Error(noWayText(failures));
 }
@@ -129,21 +120,14 @@ function buildOf(env: NodeJS.ProcessEnv): Way {
 }
 
 async function binariesIn(folder: string): Promise<ControlPlaneBinaries | undefined> {
-  const suffix = process.platform === 'win32' ? '.exe' : '';
-  const path = (name: string) => join(folder, name + suffix);
-  const required = { kubeApiserver: path('kube-apiserver'), etcd: path('etcd'), kubectl: path('kubectl') };
-  for (const file of Object.values(required)) {
-    if (!(await isExecutable(file))) return undefined;
-  }
-  const kubeControllerManager = path('kube-controller-manager');
-  return (await isExecutable(kubeControllerManager)) ? { ...required, kubeControllerManager } : required;
-}
-
-async function isExecutable(file: string): Promise<boolean> {
-  return access(file, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
+  const required = await programsIn(folder, ['kube-apiserver', 'etcd', 'kubectl']);
+  if (required === undefined) return undefined;
+  const { 'kube-apiserver': kubeApiserver, etcd, kubectl } = required;
+  const manager = (await programsIn(folder, ['kube-controller-manager']))?.['kube-controller-manager'];
+  return {
+    ...{ kubeApiserver, etcd, kubectl },
+    ...(manager === undefined ? {} : { kubeControllerManager: manager }),
+  };
 }
 
 function withCause(error: unknown): string {

@@ -5,11 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   apiServerTestsLeftOut,
-  cacheFolder,
+  cacheName,
   controlPlaneBinaries,
 } from '../../support/control-plane/binaries.ts';
+import { cacheFolder } from '../../support/from-cache.ts';
 
 const programs = ['kube-apiserver', 'etcd', 'kubectl'];
+const folder = () => cacheFolder(cacheName(env), env);
 const said: string[] = [];
 const say = (line: string) => void said.push(line);
 let home: string;
@@ -50,22 +52,22 @@ test('a KUBEBUILDER_ASSETS that lacks a program is an error, not another way', a
 });
 
 test('what is in the cache is used without a lock or a way', async () => {
-  place(cacheFolder(env), programs);
+  place(folder(), programs);
   const found = await controlPlaneBinaries(env, say, [mustNotRun]);
   expect(found).toEqual({
-    kubeApiserver: join(cacheFolder(env), 'kube-apiserver'),
-    etcd: join(cacheFolder(env), 'etcd'),
-    kubectl: join(cacheFolder(env), 'kubectl'),
+    kubeApiserver: join(folder(), 'kube-apiserver'),
+    etcd: join(folder(), 'etcd'),
+    kubectl: join(folder(), 'kubectl'),
   });
 });
 
 test('when one way fails the next is tried, and nothing is left of it, of killed runs or of a broken cache', async () => {
-  place(`${cacheFolder(env)}.building-1`, ['kube-apiserver']);
-  place(cacheFolder(env), ['half-deleted']);
+  place(`${folder()}.building-1`, ['kube-apiserver']);
+  place(folder(), ['half-deleted']);
   await controlPlaneBinaries(env, say, [fails('refused'), works]);
   await controlPlaneBinaries(env, say, [mustNotRun]);
-  expect(readdirSync(cacheFolder(env)).sort()).toEqual([...programs].sort());
-  expect(readdirSync(dirname(cacheFolder(env))).filter((name) => name.includes('building'))).toEqual([]);
+  expect(readdirSync(folder()).sort()).toEqual([...programs].sort());
+  expect(readdirSync(dirname(folder())).filter((name) => name.includes('building'))).toEqual([]);
 });
 
 test('when no way works the text names all three and the way to leave the tests out', async () => {
@@ -99,9 +101,7 @@ test('of two at once one builds, the other waits and uses what was built', async
 });
 
 test('the cache has one folder for each set of versions', () => {
-  expect(cacheFolder(env).slice(dirname(cacheFolder(env)).length)).toMatch(
-    /kubernetes-v1\.\d+\.\d+-etcd-v3\./,
-  );
+  expect(folder().slice(dirname(folder()).length)).toMatch(/kubernetes-v1\.\d+\.\d+-etcd-v3\./);
 });
 
 test.each([
