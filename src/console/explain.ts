@@ -2,7 +2,7 @@ import type { Declarations } from '../cli/edit/declarations.ts';
 import { anyKeyOf, keyEntryOf, refusedKey } from '../cli/route/asking-key.ts';
 import { declaredView } from '../cli/route/declared-view.ts';
 import type { CircuitReadings } from '../cli/route/readings.ts';
-import { conclusions, remarksOf } from '../cli/route/text.ts';
+import { conclusions, refusalText, remarksOf } from '../cli/route/text.ts';
 import { type ExplainedNode, explainRoute } from '../routing/explain.ts';
 import type { ExplainRoute } from './route-routes.ts';
 import type { RouteNode } from './shapes.ts';
@@ -41,7 +41,7 @@ export function explainFrom(
     const refused = declared === undefined ? undefined : refusedKey(declared.resource, now);
     return {
       model,
-      refusal: explanation.refusal,
+      refusal: refusalText(explanation),
       notes: [
         ...(refused === undefined ? [] : [`The key ${asked} opens nothing: callers get 401, for ${refused}`]),
         // The command has a flag for whole requests, this page has not.

@@ -116,7 +116,7 @@ export type Rights = Readonly<
 /** Where a request would go, as the page shows it. Shares are parts of 1. */
 export interface RouteAnswer {
   readonly model: string;
-  /** What a caller would be told where no node takes the request. */
+  /** What a caller is told where no node takes the request, in a sentence. */
   readonly refusal: string | undefined;
   readonly notes: readonly string[];
   readonly nodes: readonly RouteNode[];

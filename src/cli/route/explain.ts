@@ -19,7 +19,7 @@ import { adminCircuits, defaultAdminURL } from './admin-circuits.ts';
 import { anyKeyOf, keyEntryOf, refusedKey } from './asking-key.ts';
 import { declaredView } from './declared-view.ts';
 import { type GatewayReadings, podCircuits } from './pod-circuits.ts';
-import { conclusions, explainColumns } from './text.ts';
+import { conclusions, explainColumns, refusalText } from './text.ts';
 
 const formats = [
   'chat',
@@ -120,6 +120,8 @@ async function print(
   }
   if (refused !== undefined)
     out.write(`The key ${asked.key} opens nothing: callers get 401, for ${refused}\n`);
+  const refusal = refusalText(explanation);
+  if (refusal !== undefined) out.write(`${refusal}\n`);
   for (const line of conclusions(explanation)) out.write(`${line}\n`);
   for (const line of unknown) err.write(`${line}\n`);
 }

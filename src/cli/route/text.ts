@@ -68,11 +68,15 @@ const refusals: Readonly<Record<NonNullable<Explanation['refusal']>, string>> = 
   conversion_refused: '400: no node that is left speaks the format, and the request cannot be converted',
 };
 
-/** What stands below the table: the answer in a sentence, and what it depends on. */
-export function conclusions({ refusal, nativeFirst, others, nodes }: Explanation): string[] {
+/** What a caller is told where no node takes the request, in a sentence; undefined where one does. */
+export function refusalText({ refusal }: Explanation): string | undefined {
+  return refusal && `No node takes the request. Callers get ${refusals[refusal]}.`;
+}
+
+/** What stands below the table: what the answer depends on. */
+export function conclusions({ nativeFirst, others, nodes }: Explanation): string[] {
   const taking = nodes.filter(({ position }) => position !== undefined).length;
   return [
-    ...(refusal === undefined ? [] : [`No node takes the request. Callers get ${refusals[refusal]}.`]),
     ...(taking > 3 ? ['One request is tried on at most 3 nodes (--max-attempts of the gateway).'] : []),
     ...(nativeFirst === 'depends'
       ? [

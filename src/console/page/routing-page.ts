@@ -85,7 +85,7 @@ export function RoutingPage({ place }: { place: Place }): View {
     ${
       answer &&
       html`<div role="status">
-        ${answer.refusal && html`<p class="problem">No node takes this request. A caller is told: <code>${answer.refusal}</code></p>`}
+        ${answer.refusal && html`<p class="problem">${answer.refusal}</p>`}
         ${answer.notes.map((note) => html`<p>${note}</p>`)}
         ${tiers.map(
           (tier, index) => html`<article>
