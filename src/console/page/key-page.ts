@@ -15,7 +15,7 @@ import { useSchema } from './schema.ts';
 import type { Ref } from './server.ts';
 import { Snippets } from './snippets.ts';
 import { type Fields, specEdits } from './spec-edits.ts';
-import { SpecFields } from './spec-fields.ts';
+import { fieldsOfSpec } from './spec-fields.ts';
 import { When } from './when.ts';
 
 type Input = { currentTarget: HTMLInputElement };
@@ -51,6 +51,13 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
     done(`Saved ${name}.`);
   };
 
+  const fields = fieldsOfSpec({
+    schema,
+    values: { ...spec, ...typed },
+    disabled: denied !== undefined,
+    onChange: setTyped,
+  });
+
   return html`<section>
     <nav class="trail" aria-label="Breadcrumb"><a href=${keysPath(kind)}>Keys</a> / ${row.namespace} / ${row.name}</nav>
     <div class="head">
@@ -80,10 +87,7 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
       submit="Save"
       denied=${denied}
       save=${save}
-      fields=${(
-        problems: Problems,
-      ) => html`<${SpecFields} path="spec" schema=${schema} names=${changeable[kind]}
-        values=${{ ...spec, ...typed }} disabled=${denied !== undefined} problems=${problems} onChange=${setTyped} />`}
+      fields=${(problems: Problems) => fields(changeable[kind], problems)}
     />
     ${kind === 'APIKey' && html`<${Snippets} gatewayURL=${place.gatewayURL} />`}
     ${open === 'rotate' && html`<${RotateDialog} ref_=${ref} row=${row} version=${detail.version} onClose=${() => setOpen(undefined)} />`}

@@ -14,7 +14,7 @@ import { go } from './router.ts';
 import { useSchema } from './schema.ts';
 import type { Ref } from './server.ts';
 import { type Fields, specEdits } from './spec-edits.ts';
-import { SpecFields } from './spec-fields.ts';
+import { fieldsOfSpec } from './spec-fields.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 
@@ -48,15 +48,7 @@ export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): Vi
       go(keyPath({ kind, namespace, name }));
     } else setMade(saved.value);
   };
-  const specFields = (names: readonly string[], problems: Problems): View => html`<${SpecFields}
-    path="spec"
-    schema=${schema}
-    names=${names}
-    values=${values}
-    disabled=${disabled}
-    problems=${problems}
-    onChange=${setValues}
-  />`;
+  const specFields = fieldsOfSpec({ schema, values, disabled, onChange: setValues });
   const fields = (problems: Problems): View => html`
     ${nameField({
       value: name,

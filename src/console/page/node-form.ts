@@ -11,7 +11,7 @@ import { go } from './router.ts';
 import { useSchema } from './schema.ts';
 import type { Ref, Wishes } from './server.ts';
 import { type Fields, specEdits } from './spec-edits.ts';
-import { SpecFields } from './spec-fields.ts';
+import { fieldsOfSpec } from './spec-fields.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 
@@ -75,15 +75,7 @@ export function NodeForm(props: {
   const more = Object.keys(schema.properties ?? {}).filter(
     (field) => !first.includes(field) && !elsewhere.includes(field),
   );
-  const fields = (names: readonly string[], problems: Problems): View => html`<${SpecFields}
-    path="spec"
-    schema=${schema}
-    names=${names}
-    values=${values}
-    disabled=${disabled}
-    problems=${problems}
-    onChange=${setValues}
-  />`;
+  const fields = fieldsOfSpec({ schema, values, disabled, onChange: setValues });
   const key = html`<${CredentialField} credential=${credential} keySet=${keySet} adds=${node === undefined} disabled=${disabled} onChange=${setCredential} />`;
   /** The fields that few look for, in sight when one of them is wrong. */
   const folded = (

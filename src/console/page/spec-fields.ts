@@ -17,8 +17,15 @@ export function problemsIn(error: unknown): Problems {
   return new Map(error.causes.map(({ field, message }) => [field, message]));
 }
 
-/** The fields of an object, made from its schema: the same texts, bounds and choices that the server has. */
-export function SpecFields(props: {
+/** Some of the fields of a form's spec at a time: forms lay them out in parts. */
+export function fieldsOfSpec(
+  form: Pick<SpecFieldsProps, 'schema' | 'values' | 'disabled' | 'onChange'>,
+): (names: readonly string[], problems: Problems) => View {
+  return (names, problems) =>
+    html`<${SpecFields} path="spec" ...${form} names=${names} problems=${problems} />`;
+}
+
+interface SpecFieldsProps {
   readonly path: string;
   readonly schema: FieldSchema;
   readonly names: readonly string[];
@@ -26,7 +33,10 @@ export function SpecFields(props: {
   readonly disabled: boolean;
   readonly problems: Problems;
   readonly onChange: (values: Fields) => void;
-}): View {
+}
+
+/** The fields of an object, made from its schema: the same texts, bounds and choices that the server has. */
+function SpecFields(props: SpecFieldsProps): View {
   const { path, schema, names, values, disabled, problems, onChange } = props;
   return html`${names.map((name) => {
     const member = schema.properties?.[name];
