@@ -47,7 +47,6 @@ async function addOne(context: CommandContext, name: string, flags: Flags): Prom
     );
   }
   const wish = keyWish(flags);
-  if (wish === 'stdin' && flags.modelsFile === '-') throw twiceStdin();
   const place = await context.declarations(flags);
   const ref = nodeRef(place, name);
   const edits: Edit[] = await nodeEdits(flags, () => readAll(context.stdin));
@@ -71,13 +70,6 @@ async function addOne(context: CommandContext, name: string, flags: Flags): Prom
       `It has no API key; give it one with: ${context.calledAs} node edit ${ref.name} --api-key-prompt\n`,
     );
   }
-}
-
-function twiceStdin(): CommandError {
-  return new CommandError(
-    exitCodes.usage,
-    '--api-key-stdin and --models-file - both read stdin; leave one of them out.',
-  );
 }
 
 async function keyEdits(

@@ -45,10 +45,6 @@ export const addNodeEdit: AddCommand = (group, context) => {
 
 async function editOne(context: CommandContext, name: string, flags: Flags): Promise<void> {
   const wish = keyWish(flags);
-  if (wish === 'stdin' && flags.modelsFile === '-') {
-    const message = '--api-key-stdin and --models-file - both read stdin; leave one of them out.';
-    throw new CommandError(exitCodes.usage, message);
-  }
   const place = await context.declarations(flags);
   const before = await place.get(nodeRef(place, name), context.signal);
   const edits = await nodeEdits(flags, () => readAll(context.stdin));

@@ -4,6 +4,7 @@ import type { CommandContext } from '../context.ts';
 import type { Edit } from '../edit/edit.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { GivenUp, readSecret } from '../read-secret.ts';
+import type { NodeFlags } from './node-flags.ts';
 
 /** The flags that say where a node's key comes from. */
 export interface KeyFlags {
@@ -24,7 +25,9 @@ export function withKeyFlags(command: Command): Command {
 }
 
 /** What the flags say of the key: `keep` says nothing of it. Throws CommandError for flags that exclude each other. */
-export function keyWish(flags: KeyFlags): 'keep' | 'stdin' | 'prompt' | 'clear' | 'secret' {
+export function keyWish(
+  flags: KeyFlags & Pick<NodeFlags, 'modelsFile'>,
+): 'keep' | 'stdin' | 'prompt' | 'clear' | 'secret' {
   if (flags.apiKey !== undefined) {
     throw new CommandError(
       exitCodes.usage,
@@ -50,6 +53,10 @@ export function keyWish(flags: KeyFlags): 'keep' | 'stdin' | 'prompt' | 'clear' 
       exitCodes.usage,
       `${names[wish ?? 'stdin']} and ${names[other]} exclude each other; leave one of them out.`,
     );
+  }
+  if (wish === 'stdin' && flags.modelsFile === '-') {
+    const message = '--api-key-stdin and --models-file - both read stdin; leave one of them out.';
+    throw new CommandError(exitCodes.usage, message);
   }
   return wish ?? 'keep';
 }
