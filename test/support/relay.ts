@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net';
+import { pipeSockets } from './pipe-sockets.ts';
 
 /** A TCP relay on loopback between some processes and one port: their network, which can fail without the server's. */
 export interface Relay {
@@ -13,18 +14,7 @@ export async function startRelay(port: number, listen = 0): Promise<Relay> {
   const open = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1');
-    near.pipe(far).pipe(near);
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      open.add(one);
-      one.on('error', () => other.destroy());
-      one.on('close', () => {
-        open.delete(one);
-        other.destroy();
-      });
-    }
+    pipeSockets(near, far, open, (other) => other.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { ApiClient } from '../api-client.ts';
+import { pipeSockets } from '../pipe-sockets.ts';
 import { loopbackOf } from './addresses.ts';
 
 interface Service {
@@ -55,18 +56,7 @@ export function startServiceProxy(
       if (host === '') return void caller.resetAndDestroy();
       const pod = connect({ host, port: Number(to), allowHalfOpen: true, noDelay: true });
       caller.setNoDelay(true);
-      caller.pipe(pod).pipe(caller);
-      for (const [one, other] of [
-        [caller, pod],
-        [pod, caller],
-      ] as const) {
-        open.add(one);
-        one.on('error', () => other.resetAndDestroy());
-        one.on('close', () => {
-          open.delete(one);
-          other.destroy();
-        });
-      }
+      pipeSockets(caller, pod, open, (other) => other.resetAndDestroy());
     });
     servers.set(`${service}:${port}`, server);
     await new Promise<void>((resolve, reject) => {
