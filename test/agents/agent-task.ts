@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Play } from './model-server.ts';
 import type { Exchange } from './tap.ts';
 
@@ -45,6 +47,14 @@ export interface Done {
 }
 
 export const prompt = 'Say goodbye in greeting.txt in place of hello, check it and tell me what it says now.';
+
+/** What an agent is told to write that is hard to quote. */
+export const goodbye = 'Goodbye, “wörld” 👋 and "\\n"';
+
+/** A check of a task: the file of its folder is exactly this. */
+export function fileIs(name: string, wanted: string): (done: Done) => Promise<void> {
+  return async ({ place }) => mustBe(await readFile(join(place.work, name), 'utf8'), wanted, name);
+}
 
 /** Throws with what was found in place of what was wanted. */
 export function mustBe(found: unknown, wanted: unknown, what: string): void {

@@ -1,11 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type AgentTask, must, mustBe, type Place } from './agent-task.ts';
+import { type AgentTask, fileIs, goodbye, must, mustBe, type Place } from './agent-task.ts';
 import { lastLine, resultOf, wordIn } from './codex.ts';
 import type { Play } from './model-server.ts';
-
-const goodbye = 'Goodbye, “wörld” 👋 and "\\n"';
 
 /** Nothing that is not the task, and no objection to be root in a container. */
 const quiet = {
@@ -41,14 +38,8 @@ export function claudeCodeTask(script: string, name: string, model: string, word
       'messages[N].content[N]',
     ],
     checks: {
-      'the file is edited': async ({ place }) =>
-        mustBe(
-          await readFile(join(place.work, 'greeting.txt'), 'utf8'),
-          `${goodbye} ${word}\n`,
-          'greeting.txt',
-        ),
-      'the commands ran': async ({ place }) =>
-        mustBe(await readFile(join(place.work, 'ran.txt'), 'utf8'), '42\n', 'ran.txt'),
+      'the file is edited': fileIs('greeting.txt', `${goodbye} ${word}\n`),
+      'the commands ran': fileIs('ran.txt', '42\n'),
       'the answer is the model’s': ({ stdout }) => {
         const { result, is_error } = resultSchema.parse(JSON.parse(lastLine(stdout)));
         mustBe(is_error, false, 'is_error');

@@ -1,13 +1,12 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type AgentTask, type Done, must, mustBe, type Place } from './agent-task.ts';
+import { type AgentTask, type Done, fileIs, goodbye, must, mustBe, type Place } from './agent-task.ts';
 import type { Call } from './model-answer.ts';
 import type { Play, ToolResult } from './model-server.ts';
 
 /** Named in the settings so that Codex knows what the model can: it then offers `apply_patch`, a custom tool. */
 export const knownModel = 'gpt-5.5';
-const goodbye = 'Goodbye, “wörld” 👋 and "\\n"';
 
 const mcpServer = fileURLToPath(new URL('./mcp-server.ts', import.meta.url));
 
@@ -52,14 +51,8 @@ export function codexTask(script: string, name: string, word: string): AgentTask
       'input[N].tools[N].tools[N].defer_loading',
     ],
     checks: {
-      'the file is edited': async ({ place }) =>
-        mustBe(
-          await readFile(join(place.work, 'greeting.txt'), 'utf8'),
-          `${goodbye} ${word}\n`,
-          'greeting.txt',
-        ),
-      'the commands ran': async ({ place }) =>
-        mustBe(await readFile(join(place.work, 'ran.txt'), 'utf8'), '42\n', 'ran.txt'),
+      'the file is edited': fileIs('greeting.txt', `${goodbye} ${word}\n`),
+      'the commands ran': fileIs('ran.txt', '42\n'),
       'every command and patch went well': ({ stdout }) => {
         const done = itemsOf(stdout);
         mustBe(done.filter(({ type }) => type === 'command_execution').length, 3, 'the number of commands');
@@ -128,8 +121,7 @@ export function codexNamespaceTask(script: string, name: string, model: string, 
     breaks: 0,
     dropped: ['tools[N]', 'tools[N].description', 'prompt_cache_key', 'client_metadata', 'input[N]'],
     checks: {
-      'the file is edited': async ({ place }) =>
-        mustBe(await readFile(join(place.work, 'greeting.txt'), 'utf8'), `Goodbye ${word}\n`, 'greeting.txt'),
+      'the file is edited': fileIs('greeting.txt', `Goodbye ${word}\n`),
       'the answer is the model’s': ({ stdout }) => {
         const last = itemsOf(stdout).findLast(({ type }) => type === 'agent_message');
         mustBe(last?.text, `It says: Goodbye ${word}`, 'the answer');

@@ -3,6 +3,7 @@ import { fractionOf } from '../../../src/controller/spread.ts';
 import { gather } from '../../../src/controller/upstream-node/gather.ts';
 import { freshMemory } from '../../../src/controller/upstream-node/memory.ts';
 import { plan } from '../../../src/controller/upstream-node/plan.ts';
+import { resolveCredentials } from '../../../src/store/credentials.ts';
 import type { NodeEntry } from '../../../src/store/store.ts';
 import { birth, failed, listed, NodeLife, status } from './node-life.ts';
 import { nodeOf } from './resources.ts';
@@ -162,17 +163,7 @@ function thousand(
       id: `home/${name}`,
       resource,
       nativeFormats: new Set(),
-      credentials: {
-        state: 'Resolved',
-        apiKeySet: false,
-        secretResourceVersion: '',
-        connection: {
-          baseURL: resource.spec.baseURL,
-          authentication: 'Bearer',
-          headers: [],
-          timeouts: resource.spec.timeouts,
-        },
-      },
+      credentials: resolveCredentials(resource, () => undefined, undefined, undefined),
       checkedAtMs: 0,
     };
     const first = gather(

@@ -4,6 +4,7 @@ import { apiKeySchema } from '../../../src/resources/api-key.ts';
 import { upstreamNodeSchema } from '../../../src/resources/upstream-node.ts';
 import type { CallerFormat } from '../../../src/routing/caller-format.ts';
 import { createRouter, type NativeWish } from '../../../src/routing/route.ts';
+import { resolveCredentials } from '../../../src/store/credentials.ts';
 import type { KeyEntry, NodeEntry, ServedModel, View } from '../../../src/store/store.ts';
 
 const apiVersion = 'modelgateway.dev/v1alpha1';
@@ -35,17 +36,7 @@ function setUp(nodes: Record<string, NodeSketch>, seed = 1) {
       credentials:
         sketch.refused === true
           ? { state: 'Refused', reason: 'SecretNotFound', message: '' }
-          : {
-              state: 'Resolved',
-              apiKeySet: false,
-              secretResourceVersion: '',
-              connection: {
-                baseURL: resource.spec.baseURL,
-                authentication: 'Bearer',
-                headers: [],
-                timeouts: resource.spec.timeouts,
-              },
-            },
+          : resolveCredentials(resource, () => undefined, undefined, undefined),
       checkedAtMs: sketch.checkedAtMs ?? clock.ms,
     };
     return { node, model: 'm', enabled: sketch.enabled ?? true };
