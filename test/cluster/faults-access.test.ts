@@ -6,10 +6,10 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { type Cluster, clusterAt } from '../support/cluster.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
+import { deleteDefinitions } from '../support/definitions.ts';
 import { eventually } from '../support/eventually.ts';
 import { measured } from '../support/measured.ts';
 import { type Relay, startRelay } from '../support/relay.ts';
-import { resourcePathOf } from '../support/resources.ts';
 import { restartControllers } from '../support/restart-controllers.ts';
 import { addServiceAccount, bindRole } from '../support/roles.ts';
 import { rolesFollow } from '../support/roles-follow.ts';
@@ -190,34 +190,16 @@ test('definitions deleted and applied again, and with them nodes and keys', asyn
   const { sent, failures } = await load.stop();
   console.log(`measured: ${sent} requests over all of these faults: ${failures.length} failed`);
   expect(failures).toEqual([]);
-  type Definition = { metadata: { name: string }; spec: object };
-  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-  const { items } = (await client.ask('GET', crds)) as { items: Definition[] };
-  for (const { metadata } of items) await client.ask('DELETE', `${crds}/${metadata.name}`);
+  const definitions = await deleteDefinitions(client);
   // Their objects are gone, and so what they allowed.
   await eventually(
     'the key is refused',
     async () => (await stage.caller(key).chat('m')).status === 401,
     15_000,
   );
-  await eventually(
-    'the definitions are gone',
-    async () => ((await client.ask('GET', crds)) as { items: unknown[] }).items.length === 0,
-    30_000,
-  );
+  await eventually('the definitions are gone', definitions.areGone, 30_000);
   const began = performance.now();
-  for (const { metadata, spec } of items) {
-    const body = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' };
-    await client.ask('POST', crds, { body: { ...body, metadata: { name: metadata.name }, spec } });
-  }
-  await eventually('all are served', async () => {
-    const lists = await Promise.all(
-      (['UpstreamNode', 'APIKey', 'MasterKey'] as const).map((kind) =>
-        client.send('GET', resourcePathOf(kind, stage.home)),
-      ),
-    );
-    return lists.every(({ status }) => status === 200);
-  });
+  await definitions.putBack();
   await stage.addNode('node', { upstream: { models: ['m'] } });
   key = await stage.resources.addKey(stage.home, 'caller');
   await eventually(

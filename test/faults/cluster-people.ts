@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { callerOf } from '../support/caller.ts';
+import { definitionsPath, deleteDefinitions } from '../support/definitions.ts';
 import { resourcePathOf } from '../support/resources.ts';
 import type { ClusterServed } from './cluster-served.ts';
 import type { Fault } from './fault.ts';
@@ -66,21 +67,12 @@ export const clusterPeopleFaults: readonly Fault[] = [
       const { home } = served.stage;
       const kinds = ['UpstreamNode', 'APIKey', 'MasterKey'] as const;
       const list = async (path: string) => listSchema.parse(await client.ask('GET', path)).items;
-      const definitions = await list(definitionsPath);
       const objects = await Promise.all(kinds.map((kind) => list(resourcePathOf(kind, home))));
-      for (const { metadata } of definitions)
-        await client.ask('DELETE', `${definitionsPath}/${metadata.name}`);
+      const definitions = await deleteDefinitions(client);
       await scene.recovers('no key opens', async () => (await statusOf(served, served.key)) === 401, 60_000);
-      await scene.recovers('they are gone', async () => (await list(definitionsPath)).length === 0, 60_000);
-      for (const { metadata, spec } of definitions) {
-        const body = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' };
-        await client.ask('POST', definitionsPath, {
-          body: { ...body, metadata: { name: metadata.name }, spec },
-        });
-      }
+      await scene.recovers('they are gone', definitions.areGone, 60_000);
+      await definitions.putBack();
       for (const [index, kind] of kinds.entries()) {
-        const isServed = async () => (await client.send('GET', resourcePathOf(kind, home))).status === 200;
-        await scene.recovers(`${kind} is served`, isServed, 60_000);
         for (const { metadata, spec } of objects[index] ?? []) {
           await served.stage.resources.create(kind, home, metadata.name, spec);
         }
@@ -216,7 +208,6 @@ export const clusterPeopleFaults: readonly Fault[] = [
   },
 ];
 
-const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const listSchema = z.object({
   items: z.array(
     z.object({ metadata: z.object({ name: z.string() }), spec: z.record(z.string(), z.unknown()) }),
