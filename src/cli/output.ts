@@ -63,6 +63,17 @@ export async function printList<T>(
   }
 }
 
+/** Prints one resource in the format asked for; `text` is what people read. */
+export async function printResource(
+  context: CommandContext,
+  format: OutputFormat,
+  resource: Resource,
+  text: () => string,
+): Promise<void> {
+  if (format === 'json' || format === 'yaml') return printData(context, format, resource);
+  context.out.write(format === 'name' ? `${resourceName(resource)}\n` : text());
+}
+
 /** Prints one object as JSON or YAML. */
 export async function printData(
   context: CommandContext,

@@ -1,7 +1,7 @@
 import type { AddCommand } from '../add-command.ts';
 import { completes } from '../completion/completes.ts';
 import { explained } from '../help.ts';
-import { hasColour, type OutputFlags, printData, resourceName, withOutput } from '../output.ts';
+import { hasColour, type OutputFlags, printResource, withOutput } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { type KeyWords, keyRef } from './kind.ts';
 import { notDeclared } from './not-declared.ts';
@@ -18,16 +18,9 @@ export function addKeyShow(...[group, context, words]: [...Parameters<AddCommand
       const place = await context.declarations(flags);
       const ref = keyRef(place, words, name);
       const key = await place.get(ref, context.signal).catch(notDeclared(ref, flags, context.env));
-      switch (flags.output) {
-        case 'json':
-        case 'yaml':
-          return printData(context, flags.output, key.resource);
-        case 'name':
-          context.out.write(`${resourceName(key.resource)}\n`);
-          return;
-        default:
-          context.out.write(keyText(key, { now: context.clock.wall(), colour: hasColour(context) }));
-      }
+      return printResource(context, flags.output, key.resource, () =>
+        keyText(key, { now: context.clock.wall(), colour: hasColour(context) }),
+      );
     });
   withPlace(withOutput(command, ['table', 'json', 'yaml', 'name']));
   completes(command, words.group);

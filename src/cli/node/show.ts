@@ -1,7 +1,7 @@
 import type { AddCommand } from '../add-command.ts';
 import { completes } from '../completion/completes.ts';
 import { explained } from '../help.ts';
-import { hasColour, type OutputFlags, printData, resourceName, withOutput } from '../output.ts';
+import { hasColour, type OutputFlags, printResource, withOutput } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { nodeRef } from './name.ts';
 import { nodeText } from './text.ts';
@@ -16,16 +16,9 @@ export const addNodeShow: AddCommand = (group, context) => {
     .action(async (name: string, flags: PlaceFlags & OutputFlags) => {
       const place = await context.declarations(flags);
       const node = await place.get(nodeRef(place, name), context.signal);
-      switch (flags.output) {
-        case 'json':
-        case 'yaml':
-          return printData(context, flags.output, node.resource);
-        case 'name':
-          context.out.write(`${resourceName(node.resource)}\n`);
-          return;
-        default:
-          context.out.write(nodeText(node, { now: context.clock.wall(), colour: hasColour(context) }));
-      }
+      return printResource(context, flags.output, node.resource, () =>
+        nodeText(node, { now: context.clock.wall(), colour: hasColour(context) }),
+      );
     });
   completes(command, 'node');
   withPlace(withOutput(command, ['table', 'json', 'yaml', 'name']));
