@@ -33,6 +33,16 @@ const sets: readonly [what: string, options: RenderOptions][] = [
   ],
 ];
 
+/** Of `kubectl apply`: the server judges, refuses what it does not know, and keeps nothing. */
+const strictly = [
+  '--server-side',
+  '--force-conflicts',
+  '--dry-run=server',
+  '--validate=strict',
+  '-o',
+  'name',
+];
+
 beforeAll(async () => {
   [plane, helm] = await Promise.all([startControlPlane(), startHelm()]);
   cluster = clusterAt(plane);
@@ -61,15 +71,7 @@ describe.each(sets)('%s', (_, options) => {
 
   test('every object is taken, strictly', async () => {
     expect(objects.length).toBeGreaterThan(10);
-    const flags = [
-      '--server-side',
-      '--force-conflicts',
-      '--dry-run=server',
-      '--validate=strict',
-      '-o',
-      'name',
-    ];
-    const { code, stdout, stderr } = await cluster.kubectl(['apply', ...flags, '-f', '-'], text);
+    const { code, stdout, stderr } = await cluster.kubectl(['apply', ...strictly, '-f', '-'], text);
     expect(stderr).toBe('');
     expect(code).toBe(0);
     expect(stdout.trim().split('\n')).toHaveLength(objects.length);
@@ -110,15 +112,7 @@ test('install.yaml and a kustomization of it are taken, strictly', async () => {
     const plain = await readFile(join(folder, 'install.yaml'), 'utf8');
     for (const text of [plain, built.stdout]) {
       expect(text).not.toMatch(/managed-by|helm\.sh/);
-      const flags = [
-        '--server-side',
-        '--force-conflicts',
-        '--dry-run=server',
-        '--validate=strict',
-        '-o',
-        'name',
-      ];
-      const applied = await cluster.kubectl(['apply', ...flags, '-f', '-'], text);
+      const applied = await cluster.kubectl(['apply', ...strictly, '-f', '-'], text);
       expect(applied).toMatchObject({ code: 0, stderr: '' });
       expect(applied.stdout.trim().split('\n').length).toBeGreaterThan(20);
     }
