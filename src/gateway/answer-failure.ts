@@ -2,7 +2,7 @@ import { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { Caller } from './caller.ts';
 import type { Conversion } from './conversion.ts';
 import { GatewayError } from './errors.ts';
-import { type Failure, ownError } from './failure.ts';
+import { type Failure, type NoAnswer, ownError } from './failure.ts';
 import { bodyHeaders, callerHeaders } from './headers.ts';
 import type { ModelRequest } from './model-request.ts';
 import { faultBody, isOwnShape, nodeFault } from './node-error.ts';
@@ -15,7 +15,7 @@ import { streamError } from './stream-errors.ts';
 export async function answerFailure(
   caller: Caller,
   { format, conversion }: Pick<ModelRequest, 'format' | 'conversion'>,
-  failure: Failure,
+  failure: NoAnswer,
   headers: readonly string[],
 ) {
   if (conversion !== undefined && (failure.kind === 'fault' || failure.kind === 'refused')) {
@@ -37,7 +37,7 @@ export async function answerFailure(
 async function answerConverted(
   caller: Caller,
   conversion: Conversion,
-  failure: Extract<Failure, { kind: 'fault' | 'refused' }>,
+  failure: Extract<NoAnswer, { kind: 'fault' | 'refused' }>,
   gatewayHeaders: readonly string[],
 ) {
   const fault = failure.kind === 'fault' ? await failure.fault : undefined;
@@ -77,7 +77,7 @@ function answerStatus(
 }
 
 /** What the gateway has to say, or what the node said where that may be told. */
-function errorOf(failure: Failure, body: Buffer | undefined): GatewayError | UpstreamFault {
+function errorOf(failure: NoAnswer, body: Buffer | undefined): GatewayError | UpstreamFault {
   if (failure.kind === 'none') return failure.error;
   if (failure.kind === 'refused') return new GatewayError('invalid_value', failure.refusal.message);
   const own = ownError(failure.status);

@@ -32,8 +32,6 @@ export function outcomeOf(failure: Failure): AttemptOutcome {
     case 'status':
     case 'event':
       return outcomeOfStatus(failure.status);
-    case 'refused':
-      return 'not_sent';
     case 'fault':
       if (failure.cause !== undefined) return outcomeOfError(failure.cause);
       return isReported(failure.fault) ? outcomeOfStatus(failure.status) : 'bad_answer';

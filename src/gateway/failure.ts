@@ -23,10 +23,17 @@ export type Failure =
       readonly fault: UpstreamFault | Promise<UpstreamFault>;
       readonly cause: UpstreamError | undefined;
     }
-  /** No node could be asked, because the request cannot be said in chat-completions. */
-  | { readonly kind: 'refused'; readonly refusal: ConversionError }
   /** There was no answer to pass on: what the gateway says about it. */
   | { readonly kind: 'none'; readonly error: GatewayError; readonly cause: UpstreamError | undefined };
+
+/** No node could be asked, because the request cannot be said in chat-completions. */
+export interface Refused {
+  readonly kind: 'refused';
+  readonly refusal: ConversionError;
+}
+
+/** Why no node answered a request: the last attempt's failure, or there was no attempt. */
+export type NoAnswer = Failure | Refused;
 
 /** What to do with an answer of this status: pass it on, or try the next node. */
 export function judgeStatus(status: number): 'answer' | 'next' {
@@ -36,6 +43,11 @@ export function judgeStatus(status: number): 'answer' | 'next' {
   if (status === 401 || status === 403) return 'next';
   // A redirect is not followed, so it is no answer.
   return status < 400 ? 'next' : 'answer';
+}
+
+/** Whether another node may do better: a request that a node calls wrong is wrong everywhere. */
+export function isWorthAnother(failure: Failure): boolean {
+  return failure.kind === 'none' || judgeStatus(failure.status) === 'next';
 }
 
 /** The status says nothing that the caller could act on: it is about the gateway's own dealings with the node. */

@@ -9,7 +9,7 @@ import type { BufferBudget } from './buffer-budget.ts';
 import { Caller } from './caller.ts';
 import { CallerGone } from './caller-gone.ts';
 import { GatewayError } from './errors.ts';
-import type { Failure } from './failure.ts';
+import type { NoAnswer } from './failure.ts';
 import { servedHeaders, upstreamHeaders } from './headers.ts';
 import { inspect } from './inspect.ts';
 import type { ModelRequest } from './model-request.ts';
@@ -100,7 +100,7 @@ export async function answerModelCall(
 }
 
 /** What the log says of a request that failed; of a node's own answer, its status alone. */
-function reasonOf(failure: Failure): GatewayError | undefined {
+function reasonOf(failure: NoAnswer): GatewayError | undefined {
   if (failure.kind === 'none') return failure.error;
   if (failure.kind !== 'refused') return undefined;
   return new GatewayError('unsupported_parameter', failure.refusal.message);

@@ -11,20 +11,25 @@ export function reportFailure(
   failure: Failure,
   now: number,
 ): void {
-  if (failure.kind === 'status') {
-    circuits.answered(node, model, failure.status, retryAfterSeconds(failure.headers, now));
-  } else if (failure.kind === 'event' || failure.kind === 'refused') {
-    circuits.answered(node, model, failure.kind === 'event' ? failure.status : 400);
-  } else if (failure.cause !== undefined) {
-    reportBroken(circuits, node, model, failure.cause);
-  } else if (failure.kind === 'fault') {
-    const retryAfter = failure.headers === undefined ? undefined : retryAfterSeconds(failure.headers, now);
-    circuits.answered(node, model, failure.status, retryAfter);
-  } else if (failure.error.entry.status === 503) {
-    // The gateway's own trouble: it says nothing of the node.
-    circuits.abandoned(node, model);
-  } else {
-    circuits.answered(node, model, 502);
+  switch (failure.kind) {
+    case 'status':
+      circuits.answered(node, model, failure.status, retryAfterSeconds(failure.headers, now));
+      break;
+    case 'event':
+      circuits.answered(node, model, failure.status);
+      break;
+    case 'fault': {
+      const retryAfter = failure.headers && retryAfterSeconds(failure.headers, now);
+      if (failure.cause !== undefined) reportBroken(circuits, node, model, failure.cause);
+      else circuits.answered(node, model, failure.status, retryAfter);
+      break;
+    }
+    case 'none':
+      if (failure.cause !== undefined) reportBroken(circuits, node, model, failure.cause);
+      // The gateway's own trouble: it says nothing of the node.
+      else if (failure.error.entry.status === 503) circuits.abandoned(node, model);
+      else circuits.answered(node, model, 502);
+      break;
   }
 }
 

@@ -11,7 +11,7 @@ import type { Caller } from './caller.ts';
 import { conversionOf, convertFor } from './convert-for.ts';
 import { convertedAttempt } from './converted-attempt.ts';
 import { answerEstimate } from './count-tokens.ts';
-import { type Failure, judgeStatus } from './failure.ts';
+import { type Failure, isWorthAnother, type NoAnswer, type Refused } from './failure.ts';
 import { servedHeaders } from './headers.ts';
 import type { ModelRequest } from './model-request.ts';
 import { modelRefused } from './models.ts';
@@ -44,7 +44,7 @@ const paths: Readonly<Record<CallerFormat, UpstreamPath>> = {
 
 /**
  * Tries one node after the other until one answers the caller. Settles with undefined once an answer is on its way,
- * with 'gone' when the caller left, or with the last failure. Throws GatewayError where the caller may have no node.
+ * with 'gone' when the caller left, or with why no node answered. Throws GatewayError where the caller may have no node.
  * `tries` is kept up to date for the record of the request.
  */
 export async function tryNodes(
@@ -52,7 +52,7 @@ export async function tryNodes(
   caller: Caller,
   request: ModelRequest,
   tries: Tries,
-): Promise<Failure | 'gone' | undefined> {
+): Promise<NoAnswer | 'gone' | undefined> {
   const { router, limits, reports, clock } = context;
   const { format, key, inspection } = request;
   const tried = new Set<string>();
@@ -60,7 +60,7 @@ export async function tryNodes(
   let wish: NativeWish = 'unknown';
   let failure: Failure | undefined;
   let refusals = 0;
-  let refused: Extract<Failure, { kind: 'refused' }> | undefined;
+  let refused: Refused | undefined;
   while (tries.attempts < limits.attempts && (tries.attempts === 0 || clock() <= lastStart)) {
     const pick = router.next(inspection.model, key, format, tried, wish);
     if (pick === undefined) break;
@@ -160,10 +160,4 @@ function attempt(
     );
     body.lend(made);
   });
-}
-
-/** A request that a node calls wrong is wrong everywhere. */
-function isWorthAnother(failure: Failure): boolean {
-  if (failure.kind === 'none' || failure.kind === 'refused') return true;
-  return judgeStatus(failure.status) === 'next';
 }
