@@ -1,13 +1,14 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { flags } from '../../src/flags.ts';
 
 const documents = [
   'README.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
   'DEPENDENCIES.md',
-  ...globSync('{src,test}/**/*.md'),
+  ...globSync('{src,test,charts,crds,examples}/**/*.md'),
 ];
 const sources = globSync('{src,test,scripts}/**/*.{ts,mjs,md}').map((path) => `/${path}`);
 
@@ -20,8 +21,38 @@ test.each(documents)('what %s names is there', (document) => {
     [name, beside(name), join('src', name)].some(existsSync) ||
     sources.some((path) => path.endsWith(`/${name}`));
   expect(names.filter((name) => !isThere(name))).toEqual([]);
-  const links = [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, path = '']) => path);
-  expect(links.filter((path) => !existsSync(beside(path)))).toEqual([]);
+  const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
+  const lost = links.filter(([, path = '', heading]) => {
+    const target = path === '' ? document : beside(path);
+    if (!existsSync(target)) return true;
+    return heading !== undefined && !anchorsIn(readFileSync(target, 'utf8')).includes(heading);
+  });
+  expect(lost.map(([link]) => link)).toEqual([]);
+});
+
+/** What a link may name behind `#`: the headings of a text of Markdown, as GitHub makes anchors of them. */
+function anchorsIn(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+const metrics = readFileSync('src/observe/metrics.md', 'utf8');
+
+test.each(documents)('metrics and variables that %s names are there', (document) => {
+  const text = readFileSync(document, 'utf8');
+  const named = [...text.matchAll(/`(modelgateway_\w+?)(?:_bucket|_sum|_count)?`/g)].map(
+    ([, name = '']) => name,
+  );
+  expect(named.filter((name) => !metrics.includes(name) && !name.endsWith('_'))).toEqual([]);
+  // `MODEL_GATEWAY_LOG_LEVEL` is `--log-level`; those of tests are theirs.
+  const variables = [...text.matchAll(/\bMODEL_GATEWAY_(?!TEST_)([A-Z_]+[A-Z])\b/g)].map(([, name = '']) =>
+    name.toLowerCase().replaceAll('_', '-'),
+  );
+  expect(variables.filter((name) => !Object.hasOwn(flags, name))).toEqual([]);
 });
 
 test('every folder of src is told of', () => {
