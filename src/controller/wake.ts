@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { syncRequestAnnotation } from '../resources/sync-request.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
-import { servedNames } from '../store/node-models.ts';
+import { servedNames, servesAlike } from '../store/node-models.ts';
 import { sealingSecretName } from '../store/sealing.ts';
 import type { Change, Kind, ResourceOf } from '../store/store.ts';
 import type { ControllerStore } from './controller-store.ts';
@@ -78,7 +78,9 @@ export class Waker {
       case 'APIKey':
       case 'MasterKey':
         this.#references.replace(change.before, change.after);
-        if (isForeign(change.before, change.after)) this.#add(change.kind, change, 'Urgent');
+        if (isForeign(change.before, change.after) || haveHashesChanged(change.before, change.after)) {
+          this.#add(change.kind, change, 'Urgent');
+        }
         this.#wakeRivals(change.before, change.after);
         return;
       case 'Credentials':
@@ -144,8 +146,18 @@ function isForeign(before: ResourceOf[Kind] | undefined, after: ResourceOf[Kind]
   );
 }
 
+/**
+ * Whether the hashes in the status changed: what somebody else wrote there would open until the next change of the key. Our own
+ * writes cost a look more, once for each key that is issued.
+ */
+function haveHashesChanged(before: Key | undefined, after: Key | undefined): boolean {
+  const [old, now] = [before?.status?.hashes, after?.status?.hashes];
+  return old !== now && !isDeepStrictEqual(old, now);
+}
+
 /** Names that a change of a node may make or break for somebody's allowlist. */
 function changedNames(before: UpstreamNode | undefined, after: UpstreamNode | undefined): Set<string> {
+  if (servesAlike(before, after)) return new Set();
   const old = new Set(before === undefined ? [] : servedNames(before).keys());
   const now = new Set(after === undefined ? [] : servedNames(after).keys());
   const isSameReach = isDeepStrictEqual(before?.spec.callerNamespaces, after?.spec.callerNamespaces);

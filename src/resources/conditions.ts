@@ -1,22 +1,27 @@
 import { z } from 'zod';
 import { dateTime, mapOf, text } from './fields.ts';
 
-/** One observation about an object, in Kubernetes' standard shape. */
-const conditionSchema = z.object({
-  type: text(316, 1).meta({ description: 'What is observed.' }),
-  status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Whether it is so.' }),
-  reason: text(1_024, 1).meta({
-    description: 'Why, as one CamelCase word of a closed list. Programs may rely on it.',
-  }),
-  message: text(4_096).meta({ description: 'Why, as a sentence for people.' }),
-  lastTransitionTime: dateTime().meta({ description: 'When the status last changed.' }),
-  observedGeneration: z
-    .int()
-    .min(0)
-    .max(Number.MAX_SAFE_INTEGER)
-    .meta({ description: 'The metadata.generation that was observed.', format: 'int64' })
-    .optional(),
-});
+/**
+ * One observation about an object, in Kubernetes' standard shape. Whoever writes a condition owns all of it: to note the
+ * owner of each of its six fields took a third of a key's size, in etcd and in every list.
+ */
+const conditionSchema = z
+  .object({
+    type: text(316, 1).meta({ description: 'What is observed.' }),
+    status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Whether it is so.' }),
+    reason: text(1_024, 1).meta({
+      description: 'Why, as one CamelCase word of a closed list. Programs may rely on it.',
+    }),
+    message: text(4_096).meta({ description: 'Why, as a sentence for people.' }),
+    lastTransitionTime: dateTime().meta({ description: 'When the status last changed.' }),
+    observedGeneration: z
+      .int()
+      .min(0)
+      .max(Number.MAX_SAFE_INTEGER)
+      .meta({ description: 'The metadata.generation that was observed.', format: 'int64' })
+      .optional(),
+  })
+  .meta({ 'x-kubernetes-map-type': 'atomic' });
 
 /** One observation about an object. `reason` is a `Reason` wherever we write it. */
 export type Condition = z.output<typeof conditionSchema>;

@@ -22,6 +22,7 @@ export type JsonSchema = {
   'x-kubernetes-validations'?: { rule: string; message: string; fieldPath?: string }[];
   'x-kubernetes-list-type'?: 'set' | 'map' | 'atomic';
   'x-kubernetes-list-map-keys'?: string[];
+  'x-kubernetes-map-type'?: 'atomic';
 };
 
 /** What a schema takes as input, in OpenAPI 3.0's words. Transformations have no words: their input's schema is given. */

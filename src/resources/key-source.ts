@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { conditions, observedGeneration } from './conditions.ts';
-import { dateTime, line, mapOf, patterned, resourceName, text, whole } from './fields.ts';
+import { dateTime, line, patterned, resourceName, text, whole } from './fields.ts';
 import { type ChangeRule, type Rule, withRules } from './rules.ts';
 
 const keyHash = () =>
@@ -168,10 +168,14 @@ const issuedHashSchema = z.object({
 export function keyStatus(conditionTypes: string) {
   return z.object({
     observedGeneration: observedGeneration().optional(),
-    hashes: mapOf(issuedHashSchema, 'hash', 16)
+    // Atomic: a hash that somebody else wrote here would be theirs in a map, and open until they took it out again.
+    hashes: z
+      .array(issuedHashSchema)
+      .max(16)
       .meta({
         description:
           'The hashes of the keys that open something while the object is enabled, the newest first.',
+        'x-kubernetes-list-type': 'atomic',
       })
       .optional(),
     conditions: conditions(conditionTypes).optional(),
