@@ -14,6 +14,7 @@ import { compact } from './compact.ts';
 import { Content } from './content.ts';
 import { type FirstList, FirstLists } from './first-lists.ts';
 import { fitHeapGrowth, trimHeap } from './heap-growth.ts';
+import { keepUnchanged } from './keep-unchanged.ts';
 import { followSecrets } from './kubernetes-secrets.ts';
 import { openSealed } from './open-sealed.ts';
 import { OwnKeys } from './own-keys.ts';
@@ -60,15 +61,23 @@ export function openKubernetesStore(options: {
   const counts = new Map<Kind, number>();
 
   const read = (kind: Kind, document: unknown): Resource | undefined => {
-    const parsed = parseStored(document);
-    if ('resource' in parsed) return compact(parsed.resource, document);
     const { namespace, name, uid, resourceVersion, deletionTimestamp } = metaOf(document);
+    const good = content.get(kind, namespace, name);
+    const isVersion = good !== undefined && uid !== undefined && good.metadata.uid === uid;
+    // What we wrote comes twice, as the answer and by the watch; and all that there is comes again with a new list.
+    if (isVersion && resourceVersion !== undefined && good.metadata.resourceVersion === resourceVersion) {
+      return good;
+    }
+    const parsed = parseStored(document);
+    if ('resource' in parsed) {
+      const taken = compact(parsed.resource, document);
+      return isVersion ? keepUnchanged(good, taken) : taken;
+    }
     metrics.rejected(kind);
     log.error(
       { kind, namespace, name, problems: parsed.problems },
       'Rejected an object that does not parse; its last good version stays',
     );
-    const good = content.get(kind, namespace, name);
     // Another object of the same name is no later version of this one: a key that was deleted must not live on in it.
     if (good === undefined || good.metadata.uid !== uid) return undefined;
     // Revoked or taken out, whatever else is wrong with it: written by a newer version, perhaps.

@@ -1,4 +1,4 @@
-import { servedNames } from './node-models.ts';
+import { servedNames, servesAlike } from './node-models.ts';
 import type { Candidate, NodeEntry, ServedModel } from './store.ts';
 
 /** A node alone serves the name as its own, enabled: the rule by far, so that it costs no object of its own. */
@@ -19,7 +19,7 @@ export class ModelIndex {
   /** Takes `after` in place of `before`; either may be absent. Both are the same node. */
   replace(before: NodeEntry | undefined, after: NodeEntry | undefined): void {
     const names = after === undefined ? undefined : servedNames(after.resource);
-    if (before !== undefined) {
+    if (before !== undefined && !servesAlike(before.resource, after?.resource)) {
       for (const name of servedNames(before.resource).keys()) {
         if (names?.has(name) !== true) this.#remove(name, before.id);
       }
@@ -50,14 +50,14 @@ export class ModelIndex {
     const slot = this.#slots.get(name);
     if (slot instanceof Map) {
       slot.set(id, server);
-    } else if (slot === undefined) {
-      this.#slots.set(name, server);
+    } else if (Array.isArray(slot)) {
+      const place = slot.findIndex((other) => nodeOf(other).id === id);
+      if (place !== -1) slot[place] = server;
+      else if (slot.length < few) this.#slots.set(name, [...slot, server]);
+      else this.#slots.set(name, new Map([...slot, server].map((each) => [nodeOf(each).id, each])));
     } else {
-      const servers = serversOf(slot);
-      const others = servers.filter((other) => nodeOf(other).id !== id);
-      if (others.length === 0) this.#slots.set(name, server);
-      else if (others.length < few) this.#slots.set(name, [...others, server]);
-      else this.#slots.set(name, new Map([...others, server].map((each) => [nodeOf(each).id, each])));
+      const isAlone = slot === undefined || nodeOf(slot).id === id;
+      this.#slots.set(name, isAlone ? server : [slot, server]);
     }
   }
 

@@ -32,6 +32,11 @@ export function servedNames(node: UpstreamNode): Map<string, ServedName> {
   return names;
 }
 
+/** Whether two versions of a node serve the same names, told without a look at one; false says nothing. */
+export function servesAlike(before: UpstreamNode | undefined, after: UpstreamNode | undefined): boolean {
+  return before?.spec === after?.spec && before?.status?.models === after?.status?.models;
+}
+
 function addAliases(node: UpstreamNode, names: Map<string, ServedName>): void {
   const aliases = new Map<string, ServedName>();
   for (const { name, aliases: wished } of node.spec.models ?? []) {
