@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -132,10 +133,12 @@ test('a key goes to no pod of a namespace that was not named where others have o
 
 test('kubectl forwards a port to the pod through the kubelet that is played here, so it is one', async () => {
   await addPod('gateway', port, stage.home);
-  const { kubectlBinary } = stage.cluster.address;
+  const { kubectlBinary, kubeconfig } = stage.cluster.address;
   const KUBECONFIG = await person('kubectl', [pods, forwards]);
   const args = ['port-forward', '--namespace', stage.home, 'pod/gateway', `:${port}`];
-  await using kubectl = startProgram({ program: [kubectlBinary], args, env: { KUBECONFIG } });
+  // Without a home folder it would leave its cache in this one.
+  const env = { KUBECONFIG, KUBECACHEDIR: `${dirname(kubeconfig)}/cache` };
+  await using kubectl = startProgram({ program: [kubectlBinary], args, env });
   const local = (): string | undefined => /127\.0\.0\.1:(\d+) ->/.exec(kubectl.output())?.[1];
   await kubectl.until('kubectl listens', () => local() !== undefined);
   const through = callerOf(`http://127.0.0.1:${local()}/v1`, caller.text);
