@@ -13,7 +13,7 @@ import {
 import type { ResponsesEvent } from './responses-open-item.ts';
 import { ResponsesOutput } from './responses-output.ts';
 import type { ResponsesState } from './responses-state.ts';
-import { commentEvent, doneEvent, namedEvent } from './sse-writer.ts';
+import { commentEvent, doneEvent, numberedEvent } from './sse-writer.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 
 /** What the caller has seen of an opened stream: the response's identity, and how many events were numbered. */
@@ -142,7 +142,7 @@ class ResponsesStream implements ConvertedStream<ResponsesOpened> {
   }
 
   #write(event: ResponsesEvent): void {
-    this.#out.push(namedEvent(Object.assign({ type: event.type, sequence_number: this.#events }, event)));
+    this.#out.push(numberedEvent(event, this.#events));
     this.#events += 1;
   }
 

@@ -1,6 +1,17 @@
+interface Named {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
 /** A named event, as Anthropic and Responses clients read it: they ignore events without an `event:` line. One write each. */
-export function namedEvent(payload: { readonly type: string; readonly [field: string]: unknown }): string {
+export function namedEvent(payload: Named): string {
   return `event: ${payload.type}\ndata: ${oneLine(payload)}\n\n`;
+}
+
+/** A named event with its number, put into the text: a copy of the payload for it would cost more than all the rest. */
+export function numberedEvent(payload: Named, number: number): string {
+  const open = oneLine(payload).slice(0, -1);
+  return `event: ${payload.type}\ndata: ${open},"sequence_number":${number}}\n\n`;
 }
 
 /** An event without a name, as chat-completions and completions clients read it. */

@@ -84,7 +84,7 @@ describe('the grammar of Responses streams', () => {
     ],
     ['no [DONE]', (whole) => whole.replace('data: [DONE]\n\n', '')],
     ['events behind [DONE]', (whole) => `${whole}: x\n\n`],
-    ['a number left out', (whole) => whole.replace('"sequence_number":3,', '"sequence_number":4,')],
+    ['a number left out', (whole) => whole.replace('"sequence_number":3}', '"sequence_number":4}')],
     ['usage left out', (whole) => whole.replace(/"usage":\{[^}]*\}[^}]*\}[^}]*\}/, '"usage":null')],
     ['another response', (whole) => whole.replace(/("id":"resp_)(\w+)(.*?"status":"completed")/, '$1x$3')],
   ])('sees %s', (_name, change) => {
