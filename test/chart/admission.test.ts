@@ -614,6 +614,28 @@ describe('what the chart adds to the cluster’s own roles', () => {
   );
 });
 
+test('without the policy about Secrets whoever may change nodes names any of them', async () => {
+  const another = { apiKeySecretRef: { name: 'foreign' } };
+  expect((await create('editor', home, node(another))).status).toBe(403);
+  // A policy of either release holds for all nodes of the cluster.
+  for (const namespace of [home, sealed]) {
+    const bindings = async (secretReaders: boolean) => {
+      const values = { admissionPolicies: { secretReaders }, fullnameOverride: 'mg-model-gateway' };
+      const objects = await render(helm, { namespace, values, release: 'admission-test' });
+      return objects.filter(({ kind }) => kind === 'ValidatingAdmissionPolicyBinding');
+    };
+    const left = new Set((await bindings(false)).map(({ metadata }) => metadata.name));
+    const gone = (await bindings(true)).filter(({ metadata }) => !left.has(metadata.name));
+    expect(gone).toHaveLength(1);
+    for (const { kind, metadata } of gone) await cluster.kubectl(['delete', kind, metadata.name]);
+  }
+  await eventually(
+    'it is taken',
+    async () => (await create('editor', home, node(another))).status === 201,
+    30_000,
+  );
+});
+
 function expectAnswer(
   { status, body }: { status: number; body: unknown },
   refused: RegExp | undefined,

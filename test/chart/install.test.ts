@@ -1,7 +1,9 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { productVersion } from '../../src/observe/version.ts';
 import { runHere } from '../support/cli-here.ts';
 import { eventually } from '../support/eventually.ts';
+import { isolates } from '../support/kubelet/sandbox.ts';
 import { measured, timeUntil } from '../support/measured.ts';
 import { type ReleaseStage, startReleaseStage } from '../support/release.ts';
 import { condition, resourcePathOf, type Stored } from '../support/resources.ts';
@@ -114,10 +116,26 @@ test('the loop: node, first answer from each pod, key of another namespace, /v1/
   }
 });
 
-test('pods see their volumes and nothing to write to', async () => {
+test('pods see their volumes and nothing to write to, and are nobody', async () => {
   const [pod] = stage.pods('gateway');
   const [controller] = stage.pods('controller');
   expect(pod?.lines().join('\n')).not.toMatch(/EROFS|EACCES|ENOENT/);
+  for (const each of [pod, controller]) {
+    const { spec } = await object(`/api/v1/namespaces/${home}/pods/${each?.name}`);
+    expect(spec).toMatchObject({
+      securityContext: { runAsNonRoot: true },
+      containers: [{ securityContext: { readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } } }],
+    });
+    if (!isolates) continue;
+    const process = `/proc/${each?.process()?.pid}`;
+    const status = await readFile(`${process}/status`, 'utf8');
+    expect(status).toMatch(/^Uid:\t([1-9]\d*)\t\1\t\1\t\1$/m);
+    expect(status).toMatch(/^CapEff:\t0+$/m);
+    // Not even root could, where the pod is.
+    for (const folder of ['', 'app', 'tmp', 'etc', 'var/run/secrets/kubernetes.io/serviceaccount']) {
+      await expect(writeFile(`${process}/root/${folder}/written`, ''), folder).rejects.toThrow('EROFS');
+    }
+  }
   // The lease names the pod, by the downward API.
   const lease = await object(
     `/apis/coordination.k8s.io/v1/namespaces/${home}/leases/model-gateway-controller`,

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sealApiKey } from '../../src/resources/sealed-key.ts';
 import { eventually } from '../support/eventually.ts';
+import { startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { keyWithHash, manifest, manifests, type Standalone, startStandalone } from '../support/standalone.ts';
 import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
 
@@ -29,6 +30,8 @@ interface Round {
   /** Everything that callers were answered, except the one answer that is theirs to see. */
   readonly answers: string[];
   metrics: string;
+  /** What was exported by OTLP: spans and metrics. */
+  telemetry: string;
   commandLine: string;
 }
 
@@ -38,6 +41,7 @@ const echo = (headers: Readonly<Record<string, unknown>>) =>
 
 async function play(format: 'json' | 'text'): Promise<Round> {
   const upstream = await startUpstream({ models: ['m', 's'] });
+  const receiver = await startOtlpReceiver();
   const secret = (name: string, stringData: Record<string, string>) =>
     `${JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData })}\n`;
   const node = manifest('UpstreamNode', 'by-secret', {
@@ -52,6 +56,11 @@ async function play(format: 'json' | 'text'): Promise<Round> {
   const standalone = await startStandalone({
     logLevel: 'debug',
     flags: ['--log-format', format],
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.origin,
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+      OTEL_METRIC_EXPORT_INTERVAL: '300',
+    },
     manifests: {
       'node.yaml': manifests(
         node,
@@ -215,7 +224,21 @@ async function play(format: 'json' | 'text'): Promise<Round> {
   const metrics = await (await fetch(`${standalone.admin}/metrics`)).text();
   const commandLine = await readFile(`/proc/${standalone.pid}/cmdline`, 'utf8').catch(() => '');
   const environment = await readFile(`/proc/${standalone.pid}/environ`, 'utf8').catch(() => '');
-  return { standalone, upstream, secrets, answers, metrics, commandLine: commandLine + environment };
+  const isTold = () =>
+    receiver.spans.length > answers.length &&
+    receiver.metrics.some(({ name }) => name === 'gen_ai.server.request.duration');
+  await eventually('spans of requests and attempts are here, and metrics', isTold, 20_000, 20);
+  const telemetry = Buffer.concat(receiver.bodies).toString('latin1');
+  await receiver.close();
+  return {
+    standalone,
+    upstream,
+    secrets,
+    answers,
+    metrics,
+    telemetry,
+    commandLine: commandLine + environment,
+  };
 }
 
 /** The names of the secrets that a text holds, in clear, as base64 or percent-encoded. */
@@ -262,6 +285,11 @@ describe.each(['json', 'text'] as const)('with a log in %s at level debug', (for
   test('none is in an answer of ours or in a header of any answer', () => {
     expect(round.answers.length).toBeGreaterThan(15);
     expect(round.answers.filter((answer) => found(answer, round.secrets).length > 0)).toEqual([]);
+  });
+
+  test('none is in what is exported by OTLP', () => {
+    expect(round.telemetry).toContain('/v1/chat/completions');
+    expect(found(round.telemetry, round.secrets)).toEqual([]);
   });
 
   test('none is in the metrics or in the process list', () => {

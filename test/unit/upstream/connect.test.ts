@@ -140,7 +140,7 @@ describe('addresses', () => {
   });
 });
 
-describe('TLS', () => {
+describe('TLS is verified, whatever NODE_TLS_REJECT_UNAUTHORIZED says', () => {
   const good = { caBundle: upstreamAuthority.own };
   const table: {
     name: string;
