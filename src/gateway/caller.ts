@@ -132,7 +132,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
     if (!this.#response.writableNeedDrain) this.write(this.sendsIds ? ': keepalive\n' : ': keepalive\n\n');
   }
 
-  /** False when the caller takes no more for now; `onDrain` says when it does. */
+  /** False when the caller takes no more for now; the listener's `drained` says when it does. */
   write(text: Buffer | string): boolean {
     if (this.gone || this.#broken) return true;
     if (this.#silence !== undefined) this.heardAt = this.#silence.turn;

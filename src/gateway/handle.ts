@@ -89,21 +89,21 @@ export async function answerModelCall(
     if (inspection.stream) caller.watchSilence(context.silences);
     const headers = upstreamHeaders(caller.request.headers, format);
     call = { format, key, inspection, headers, body, conversion: undefined };
-    const failure = await tryNodes(context, caller, call, progress);
-    if (failure === undefined || failure === 'gone') return;
-    progress.error = reasonOf(failure);
-    await answerFailure(caller, call, failure, servedBy(progress));
+    const noAnswer = await tryNodes(context, caller, call, progress);
+    if (noAnswer === undefined || noAnswer === 'gone') return;
+    progress.error = reasonOf(noAnswer);
+    await answerFailure(caller, call, noAnswer, servedBy(progress));
   } finally {
     call?.conversion?.release();
     body.release();
   }
 }
 
-/** What the log says of a request that failed; of a node's own answer, its status alone. */
-function reasonOf(failure: NoAnswer): GatewayError | undefined {
-  if (failure.kind === 'none') return failure.error;
-  if (failure.kind !== 'refused') return undefined;
-  return new GatewayError('unsupported_parameter', failure.refusal.message);
+/** What the log says of a request that no node answered; of a node's own error, its status alone. */
+function reasonOf(noAnswer: NoAnswer): GatewayError | undefined {
+  if (noAnswer.kind === 'none') return noAnswer.error;
+  if (noAnswer.kind !== 'refused') return undefined;
+  return new GatewayError('unsupported_parameter', noAnswer.refusal.message);
 }
 
 /** Reads the body, and first asks for it where the caller waits to be asked. */
