@@ -7,7 +7,7 @@ import { type Finding, finding } from './finding.ts';
 import { isNotMeantForUs, secretMadeBy } from './foreign.ts';
 
 /** A valid resource with where it stands. */
-export interface Placed<R> {
+export interface CheckedResource<R> {
   readonly resource: R;
   readonly object: CheckedObject;
 }
@@ -16,8 +16,8 @@ export interface Placed<R> {
 export interface CheckedFolder {
   /** Objects of ours, valid or not. */
   readonly objects: readonly CheckedObject[];
-  readonly nodes: readonly Placed<UpstreamNode>[];
-  readonly keys: readonly Placed<ApiKey | MasterKey>[];
+  readonly nodes: readonly CheckedResource<UpstreamNode>[];
+  readonly keys: readonly CheckedResource<ApiKey | MasterKey>[];
   readonly secrets: ReadonlyMap<string, Secret>;
   /** Secrets, as `namespace/name`, that something in the folder makes without showing what they hold. */
   readonly madeSecrets: ReadonlySet<string>;
@@ -31,8 +31,8 @@ export interface CheckedFolder {
 /** Collects what files declare; `findings` is what their texts alone tell. */
 export class FolderReading {
   readonly #objects: CheckedObject[] = [];
-  readonly #nodes: Placed<UpstreamNode>[] = [];
-  readonly #keys: Placed<ApiKey | MasterKey>[] = [];
+  readonly #nodes: CheckedResource<UpstreamNode>[] = [];
+  readonly #keys: CheckedResource<ApiKey | MasterKey>[] = [];
   readonly #secrets = new Map<string, Secret>();
   readonly #madeSecrets = new Set<string>();
   readonly #namespaces = new Set<string>();

@@ -7,7 +7,7 @@ import { servedNames } from '../../store/node-models.ts';
 import { mayUse } from '../../store/tenancy.ts';
 import type { Circumstances } from './circumstances.ts';
 import type { Finding } from './finding.ts';
-import type { CheckedFolder, Placed } from './folder.ts';
+import type { CheckedFolder, CheckedResource } from './folder.ts';
 import { objectFinding } from './object-finding.ts';
 
 /** Rules about keys. */
@@ -55,7 +55,11 @@ function reaches(folder: CheckedFolder, homeNamespace: string): (key: ApiKey) =>
   };
 }
 
-function models(folder: CheckedFolder, { resource, object }: Placed<ApiKey>, reach: Reach): Finding[] {
+function models(
+  folder: CheckedFolder,
+  { resource, object }: CheckedResource<ApiKey>,
+  reach: Reach,
+): Finding[] {
   // A folder of keys alone says nothing of nodes.
   if (folder.nodes.length === 0) return [];
   if (reach.nodes === 0) {
@@ -84,7 +88,7 @@ function models(folder: CheckedFolder, { resource, object }: Placed<ApiKey>, rea
 }
 
 function hashConflicts({ keys }: CheckedFolder): Finding[] {
-  const first = new Map<string, Placed<ApiKey | MasterKey>>();
+  const first = new Map<string, CheckedResource<ApiKey | MasterKey>>();
   const findings: Finding[] = [];
   for (const key of keys) {
     const { hash } = key.resource.spec;
@@ -103,7 +107,7 @@ function hashConflicts({ keys }: CheckedFolder): Finding[] {
   return findings;
 }
 
-function expired({ resource, object }: Placed<ApiKey | MasterKey>, now: Date): Finding[] {
+function expired({ resource, object }: CheckedResource<ApiKey | MasterKey>, now: Date): Finding[] {
   const { expirationTime } = resource.spec;
   const end = timeOf(expirationTime);
   if (end === undefined || end > now.getTime()) return [];
@@ -121,7 +125,7 @@ function expired({ resource, object }: Placed<ApiKey | MasterKey>, now: Date): F
 
 function unusedNamespaces(
   folder: CheckedFolder,
-  { resource, object }: Placed<ApiKey | MasterKey>,
+  { resource, object }: CheckedResource<ApiKey | MasterKey>,
   homeNamespace: string,
 ): Finding[] {
   if (resource.kind !== 'APIKey' || folder.nodes.length === 0) return [];

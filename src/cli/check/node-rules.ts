@@ -3,7 +3,7 @@ import { secretValue } from '../../resources/secret.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { servedNames } from '../../store/node-models.ts';
 import type { Finding } from './finding.ts';
-import type { CheckedFolder, Placed } from './folder.ts';
+import type { CheckedFolder, CheckedResource } from './folder.ts';
 import { objectFinding } from './object-finding.ts';
 
 /** Rules about nodes. */
@@ -17,7 +17,7 @@ export function nodeFindings(folder: CheckedFolder): Finding[] {
   ]);
 }
 
-function sealed({ resource, object }: Placed<UpstreamNode>): Finding[] {
+function sealed({ resource, object }: CheckedResource<UpstreamNode>): Finding[] {
   const { encryptedAPIKey } = resource.spec;
   if (encryptedAPIKey === undefined || isSealedText(encryptedAPIKey)) return [];
   const message = 'is damaged: it is no complete age text';
@@ -25,7 +25,10 @@ function sealed({ resource, object }: Placed<UpstreamNode>): Finding[] {
   return [objectFinding('sealed-key', object, 'spec.encryptedAPIKey', message, remedy)];
 }
 
-function secretReferences(folder: CheckedFolder, { resource, object }: Placed<UpstreamNode>): Finding[] {
+function secretReferences(
+  folder: CheckedFolder,
+  { resource, object }: CheckedResource<UpstreamNode>,
+): Finding[] {
   const { spec, metadata } = resource;
   const references = [
     ...(spec.apiKeySecretRef === undefined
@@ -52,7 +55,7 @@ function secretReferences(folder: CheckedFolder, { resource, object }: Placed<Up
   });
 }
 
-function aliases({ resource, object }: Placed<UpstreamNode>): Finding[] {
+function aliases({ resource, object }: CheckedResource<UpstreamNode>): Finding[] {
   const { models = [], manualModels = [] } = resource.spec;
   const real = new Set([...manualModels, ...models.map(({ name }) => name)]);
   const owner = new Map<string, string>();
@@ -80,7 +83,7 @@ function byName(one: { readonly name: string }, other: { readonly name: string }
 }
 
 /** Without discovery the manual list is all that a node serves, so what else `spec.models` names serves nothing. */
-function wishes({ resource, object }: Placed<UpstreamNode>): Finding[] {
+function wishes({ resource, object }: CheckedResource<UpstreamNode>): Finding[] {
   const { spec } = resource;
   if (spec.sync.discovery !== 'Never') return [];
   const findings = (spec.models ?? []).flatMap(({ name }, index) => {
@@ -103,7 +106,10 @@ function wishes({ resource, object }: Placed<UpstreamNode>): Finding[] {
   ];
 }
 
-function unusedNamespaces(folder: CheckedFolder, { resource, object }: Placed<UpstreamNode>): Finding[] {
+function unusedNamespaces(
+  folder: CheckedFolder,
+  { resource, object }: CheckedResource<UpstreamNode>,
+): Finding[] {
   // Without keys in the folder they are made elsewhere, and nothing can be said.
   if (folder.keys.length === 0) return [];
   return (resource.spec.callerNamespaces.names ?? []).flatMap((name, index) => {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../context.ts';
 import { oneLine } from '../table.ts';
-import { type Candidates, candidates } from './candidates.ts';
+import { type Suggestions, suggestions } from './suggestions.ts';
 
 /** Longest time that a shell waits for names of a cluster. */
 const longestMs = 5_000;
@@ -23,8 +23,8 @@ export async function complete(
   // The scripts put it before the words; kubectl does not, and a lone one is the word itself.
   const words = args[0] === '--' && args.length > 1 ? args.slice(1) : args;
   const asked = { ...context, signal: AbortSignal.any([context.signal, AbortSignal.timeout(longestMs)]) };
-  const none: Candidates = { found: [], files: false };
-  const { found, files } = await candidates(await build(asked, words), words, asked).catch(() => none);
+  const none: Suggestions = { found: [], files: false };
+  const { found, files } = await suggestions(await build(asked, words), words, asked).catch(() => none);
   for (const { value, help } of found.slice(0, mostOffered)) {
     // A name that a terminal would take for a command is not offered.
     if (oneLine(value) !== value) continue;

@@ -1,8 +1,8 @@
 import { servedNames } from '../../store/node-models.ts';
 import type { Declarations } from '../edit/declarations.ts';
 import { nodeRef } from '../node/name.ts';
-import type { Candidate } from './candidate.ts';
 import type { NameSource } from './completes.ts';
+import type { Suggestion } from './suggestion.ts';
 
 /** The names that there are of one sort. `values` are the arguments before. Throws DeclarationError. */
 export async function namesOf(
@@ -10,7 +10,7 @@ export async function namesOf(
   values: readonly string[],
   place: Declarations,
   signal: AbortSignal,
-): Promise<Candidate[]> {
+): Promise<Suggestion[]> {
   switch (source) {
     case 'file':
       return [];

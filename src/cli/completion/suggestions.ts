@@ -1,41 +1,41 @@
 import type { Command, Option } from 'commander';
 import type { CommandContext } from '../context.ts';
 import type { PlaceFlags } from '../place.ts';
-import type { Candidate } from './candidate.ts';
 import { type NameSource, sourceAt } from './completes.ts';
 import { namesOf } from './names.ts';
+import type { Suggestion } from './suggestion.ts';
 
-export interface Candidates {
-  readonly found: readonly Candidate[];
+export interface Suggestions {
+  readonly found: readonly Suggestion[];
   /** Whether the word may be a file, so that the shell offers its own. */
   readonly files: boolean;
 }
 
-const none: Candidates = { found: [], files: false };
-const files: Candidates = { found: [], files: true };
+const none: Suggestions = { found: [], files: false };
+const files: Suggestions = { found: [], files: true };
 /** A flag whose help calls its value so. */
 const isFile = /<(?:file|dir)>$/i;
 
 /** What may stand where the last of these words is begun. `program` has their command whole. */
-export async function candidates(
+export async function suggestions(
   program: Command,
   words: readonly string[],
   context: CommandContext,
-): Promise<Candidates> {
+): Promise<Suggestions> {
   const begun = words.at(-1) ?? '';
   const { command, values, flags, awaiting } = walked(program, words.slice(0, -1));
   const [flagName = '', inline] = split(begun);
   if (awaiting !== undefined) return ofFlag(awaiting, begun, flags, context);
   if (begun.startsWith('-')) {
     const option = command.options.find(({ long }) => long === flagName);
-    if (inline === undefined || option === undefined) return matching(flagCandidates(command), begun);
+    if (inline === undefined || option === undefined) return matching(flagSuggestions(command), begun);
     const { found, files: orFiles } = await ofFlag(option, inline, flags, context);
     return {
       found: found.map(({ value, help }) => ({ value: `${flagName}=${value}`, help })),
       files: orFiles,
     };
   }
-  if (command.commands.length > 0) return matching(commandCandidates(command), begun);
+  if (command.commands.length > 0) return matching(commandSuggestions(command), begun);
   const source = sourceAt(command, values.length);
   if (source === 'file') return files;
   return source === undefined ? none : matching(await named(source, values, flags, context), begun);
@@ -88,7 +88,7 @@ async function ofFlag(
   begun: string,
   flags: PlaceFlags,
   context: CommandContext,
-): Promise<Candidates> {
+): Promise<Suggestions> {
   if (isFile.test(option.flags)) return files;
   if (option.argChoices !== undefined) return matching(option.argChoices.map(bare), begun);
   if (option.long === '--key') return matching(await named('key', [], flags, context), begun);
@@ -105,30 +105,30 @@ async function named(
   values: readonly string[],
   flags: PlaceFlags,
   context: CommandContext,
-): Promise<Candidate[]> {
+): Promise<Suggestion[]> {
   const place = await context.declarations(flags);
   const found = await namesOf(source, values, place, context.signal);
   return found.filter(({ value }) => source === 'node-model' || !values.includes(value));
 }
 
-function commandCandidates(command: Command): Candidate[] {
+function commandSuggestions(command: Command): Suggestion[] {
   return command
     .createHelp()
     .visibleCommands(command)
     .map((sub) => ({ value: sub.name(), help: sub.summary() || sub.description() }));
 }
 
-function flagCandidates(command: Command): Candidate[] {
+function flagSuggestions(command: Command): Suggestion[] {
   // Those that `--help` leaves out are offered all the same, but for what only exists to be refused.
   return command.options
     .filter(({ long }) => long !== undefined && long !== '--api-key')
     .map(({ long, description }) => ({ value: long ?? '', help: description }));
 }
 
-function matching(all: readonly Candidate[], begun: string): Candidates {
+function matching(all: readonly Suggestion[], begun: string): Suggestions {
   return { found: all.filter(({ value }) => value.startsWith(begun)), files: false };
 }
 
-function bare(value: string): Candidate {
+function bare(value: string): Suggestion {
   return { value, help: '' };
 }

@@ -1,4 +1,4 @@
-export interface Candidate {
+export interface Suggestion {
   readonly value: string;
   readonly help: string;
 }
