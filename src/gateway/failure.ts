@@ -36,7 +36,7 @@ export interface Refused {
 export type NoAnswer = Failure | Refused;
 
 /** What to do with an answer of this status: pass it on, or try the next node. */
-export function judgeStatus(status: number): 'answer' | 'next' {
+function judgeStatus(status: number): 'answer' | 'next' {
   if (status >= 200 && status < 300) return 'answer';
   if (status >= 500 || status === 408 || status === 409 || status === 429) return 'next';
   // The node refused the gateway's credential, not the caller's.
