@@ -81,9 +81,10 @@ export class Attempt implements UpstreamHandler, CallerListener {
     this.#status = status;
     this.#headers = headers;
     this.#control = control;
-    const readable = stream && status < 300 && headers.get('content-encoding') === undefined;
-    if (status >= 200 && status < 300 && (readable || caller.started === 'nothing')) {
-      this.#stage = readable ? 'sniffing' : 'plain';
+    if (status >= 200 && status < 300) {
+      if (stream && headers.get('content-encoding') === undefined) this.#stage = 'sniffing';
+      else if (caller.started === 'nothing') this.#stage = 'plain';
+      else this.#failUnstreamed();
       return;
     }
     this.#stage = 'failing';
@@ -159,6 +160,11 @@ export class Attempt implements UpstreamHandler, CallerListener {
       this.#stage = 'plain';
       return this.#passOn(piece);
     }
+    this.#failUnstreamed();
+  }
+
+  /** Keep-alives have begun the caller's stream, and this cannot go on with it. */
+  #failUnstreamed() {
     this.#exchange.abort();
     const error = new GatewayError('upstream_error', 'The model server did not answer with a stream.');
     this.#fail({ kind: 'none', error, cause: undefined });

@@ -35,19 +35,14 @@ export interface Refused {
 /** Why no node answered a request: the last attempt's failure, or there was no attempt. */
 export type NoAnswer = Failure | Refused;
 
-/** What to do with an answer of this status: pass it on, or try the next node. */
-function judgeStatus(status: number): 'answer' | 'next' {
-  if (status >= 200 && status < 300) return 'answer';
-  if (status >= 500 || status === 408 || status === 409 || status === 429) return 'next';
-  // The node refused the gateway's credential, not the caller's.
-  if (status === 401 || status === 403) return 'next';
-  // A redirect is not followed, so it is no answer.
-  return status < 400 ? 'next' : 'answer';
-}
+/** Statuses below 500 that say nothing of the request: 401 and 403 refuse the gateway's credential, not the caller's. */
+const worthAnother: ReadonlySet<number> = new Set([401, 403, 408, 409, 429]);
 
 /** Whether another node may do better: a request that a node calls wrong is wrong everywhere. */
 export function isWorthAnother(failure: Failure): boolean {
-  return failure.kind === 'none' || judgeStatus(failure.status) === 'next';
+  if (failure.kind === 'none') return true;
+  // A redirect is not followed, so it is no answer.
+  return failure.status < 400 || failure.status >= 500 || worthAnother.has(failure.status);
 }
 
 /** The status says nothing that the caller could act on: it is about the gateway's own dealings with the node. */

@@ -113,13 +113,17 @@ describe('keep-alives', () => {
     expect(text.replace(/(: keepalive\n)+/, 'kept alive ')).toBe(`id: 1\n${chunk('a')}kept alive ${done}`);
   });
 
-  test('failover stays possible after them', async () => {
+  test.each<[string, Behaviour]>([
+    ['a reset', { kind: 'resetBeforeHead' }],
+    ['no stream', { kind: 'answer', body: { choices: [] } }],
+    ['an encoded answer', { kind: 'answer', headers: { 'content-encoding': 'gzip' }, body: { choices: [] } }],
+  ])('failover stays possible after them: %s', async (_name, next) => {
     gateway.setNode('n', { baseURL: upstream.url, manualModels: ['m'], priority: 90 });
     const other = await gateway.addNode('other');
     upstream.respondWith('/chat/completions', {
       kind: 'slowFirstByte',
       milliseconds: 250,
-      next: { kind: 'resetBeforeHead' },
+      next,
     });
     expect(await (await ask()).text()).toMatch(/^(: keepalive\n\n)+data: .*data: \[DONE\]\n\n$/s);
     expect(other.requests).toHaveLength(1);
@@ -129,6 +133,11 @@ describe('keep-alives', () => {
     ['an error status', { kind: 'answer', status: 400, body: { error: { message: 'bad' } } }, 'bad'],
     ['a reset', { kind: 'resetBeforeHead' }, 'closed'],
     ['no stream', { kind: 'answer', body: { choices: [] } }, 'did not answer with a stream'],
+    [
+      'a stream that was encoded unasked',
+      { kind: 'answer', headers: { 'content-encoding': 'gzip' }, body: { choices: [] } },
+      'did not answer with a stream',
+    ],
   ])('%s comes in the stream after them', async (_name, next, words) => {
     upstream.respondWith('/chat/completions', { kind: 'slowFirstByte', milliseconds: 250, next });
     const answer = await ask();
