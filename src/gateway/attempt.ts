@@ -82,7 +82,7 @@ export class Attempt implements UpstreamHandler, CallerListener {
     this.#headers = headers;
     this.#control = control;
     if (status >= 200 && status < 300) {
-      if (stream && headers.get('content-encoding') === undefined) this.#stage = 'sniffing';
+      if (stream && !headers.isEncoded) this.#stage = 'sniffing';
       else if (caller.started === 'nothing') this.#stage = 'plain';
       else this.#failUnstreamed();
       return;

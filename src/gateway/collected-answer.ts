@@ -57,8 +57,7 @@ export class CollectedAnswer implements UpstreamHandler {
   onResponse(status: number, headers: UpstreamHeaders) {
     this.#headers = headers;
     if (status >= 200 && status < 300) {
-      const encoding = headers.get('content-encoding') ?? 'identity';
-      if (encoding.toLowerCase() !== 'identity') this.#fault(unreadable());
+      if (headers.isEncoded) this.#fault(unreadable());
       return;
     }
     this.#errorBody = new ErrorBody(this.#limits.errorBodyBytes, this.#connection, () =>

@@ -47,8 +47,7 @@ export class ConvertedStreaming implements CallerListener {
     this.#headers = headers;
     if (this.#full) control.pause();
     if (status >= 200 && status < 300) {
-      const encoding = headers.get('content-encoding') ?? 'identity';
-      if (encoding.toLowerCase() !== 'identity') this.#fault(unreadable());
+      if (headers.isEncoded) this.#fault(unreadable());
       return;
     }
     this.#stage = 'failing';

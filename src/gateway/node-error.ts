@@ -36,6 +36,5 @@ export function faultBody(
 
 /** Empty where the body is in an encoding that was not asked for. */
 function textOf(headers: UpstreamHeaders, body: Buffer): string {
-  const encoding = headers.get('content-encoding') ?? 'identity';
-  return encoding.toLowerCase() === 'identity' ? body.toString('utf8') : '';
+  return headers.isEncoded ? '' : body.toString('utf8');
 }

@@ -17,6 +17,12 @@ export class UpstreamHeaders {
     return value;
   }
 
+  /** Whether the body is in a content-encoding, although nobody asked for one. */
+  get isEncoded(): boolean {
+    const encoding = this.get('content-encoding');
+    return encoding !== undefined && !/^\s*(?:identity\s*)?$/i.test(encoding);
+  }
+
   /** Calls `visit` with name and value of every field, each repetition by itself. */
   forEach(visit: (name: string, value: string) => void): void {
     const flat = this.#flat;

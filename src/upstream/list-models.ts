@@ -101,8 +101,7 @@ function refusalOf(answer: ModelsAnswer, maxBytes: number, now: () => number): L
   if (answer.status < 200 || answer.status > 299) return statusOutcome(answer, now);
   if (!answer.complete)
     return { kind: 'invalid', message: `the model list is larger than ${maxBytes} bytes` };
-  const encoding = answer.headers.get('content-encoding')?.trim().toLowerCase() ?? '';
-  if (encoding !== '' && encoding !== 'identity') {
+  if (answer.headers.isEncoded) {
     return { kind: 'invalid', message: 'the model list is compressed although identity was asked for' };
   }
   if (/^text\/html/i.test(answer.headers.get('content-type') ?? '')) {

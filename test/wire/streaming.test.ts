@@ -151,6 +151,18 @@ describe('keep-alives', () => {
     expect(more).toEqual([]);
   });
 
+  test('an encoding that is none is none', async () => {
+    upstream.respondWith('/chat/completions', {
+      kind: 'run',
+      run: async ({ response }) => {
+        await delay(150);
+        response.writeHead(200, { ...eventStream, 'content-encoding': 'Identity' });
+        response.end(chunk('a') + done);
+      },
+    });
+    expect((await (await ask()).text()).replace(/^(: keepalive\n\n)+/, '')).toBe(chunk('a') + done);
+  });
+
   test('a plain request gets none', async () => {
     upstream.respondWith('/chat/completions', { kind: 'slowFirstByte', milliseconds: 150 });
     const answer = await gateway.post('/chat/completions', { model: 'm', messages: [] });
