@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { youngCollector } from './collect-young.ts';
 import { type Expected, LoadConnection } from './load-connection.ts';
 
 export interface PacedLoad {
@@ -64,6 +65,7 @@ export async function runPacedLoad(load: PacedLoad): Promise<number[]> {
       const connection = all.at(-1);
       if (connection !== undefined) idle.push(connection);
     }
+    const collectYoung = youngCollector();
     const start = performance.now();
     let sent = 0;
     while (performance.now() - start < load.milliseconds && failure === undefined) {
@@ -87,6 +89,7 @@ export async function runPacedLoad(load: PacedLoad): Promise<number[]> {
           }
         }
       }
+      collectYoung();
       await delay(1);
     }
     for (let waited = 0; answers < sent && waited < 1500 && failure === undefined; waited++) await delay(10);

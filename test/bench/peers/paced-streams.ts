@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, streamRequest } from '../bench-requests.ts';
+import { youngCollector } from '../collect-young.ts';
 import type { FastUpstream } from '../fast-upstream.ts';
 import { streamChunks } from '../lab.ts';
 import { LoadConnection } from '../load-connection.ts';
@@ -110,8 +111,10 @@ async function writeChunks(
   goOn: () => boolean,
 ): Promise<void> {
   const total = streams.length * streamChunks;
+  const collectYoung = youngCollector();
   const from = performance.now();
   for (let written = 0; written < total && goOn(); await delay(1)) {
+    collectYoung();
     const due = Math.min(total, ((performance.now() - from) / everyMilliseconds) * streams.length);
     for (; written < due; written++) {
       const stream = streams[written % streams.length];
