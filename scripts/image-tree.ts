@@ -89,7 +89,7 @@ function perform(
       return;
     case 'ENV': {
       const [key = '', value = ''] = args.split(/=(.*)/s);
-      state.env[key] = value;
+      state.env[key] = /^"(.*)"$/s.exec(value)?.[1] ?? value;
       return;
     }
     case 'USER':

@@ -17,8 +17,8 @@ const kinds: readonly Kind[] = ['UpstreamNode', 'APIKey', 'MasterKey'];
 
 /**
  * Turns changes of the store into ids in the queues. The controller's own status writes come back as changes too: a
- * resource is woken only by what somebody else can have changed, and by others that it depends
- * on: Secrets, older claims of the same hash, nodes that begin or cease to serve a model of an allowlist.
+ * resource is woken only by what somebody else can have changed, by hashes in its status, and by others that it depends on:
+ * Secrets, older claims of the same hash, nodes that begin or cease to serve a model of an allowlist.
  */
 export class Waker {
   readonly #store: ControllerStore;

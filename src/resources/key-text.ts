@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** What a key opens: `api` the model APIs, `master` the keys API. */
-export type KeyKind = 'api' | 'master';
+export type KeyTextKind = 'api' | 'master';
 
 const prefixes = { api: 'mgk_', master: 'mgm_' } as const;
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -20,7 +20,7 @@ const ours = /^mg[km]_[0-9A-Za-z]{49}$/;
  * @param randomBytes gives as many random bytes as it is asked for; `crypto.randomBytes` outside of tests
  * @throws RangeError when it gives another number of bytes
  */
-export function generateKeyText(kind: KeyKind, randomBytes: (size: number) => Uint8Array): string {
+export function generateKeyText(kind: KeyTextKind, randomBytes: (size: number) => Uint8Array): string {
   const bytes = randomBytes(32);
   if (bytes.length !== 32) throw new RangeError(`A key needs 32 random bytes, not ${bytes.length}`);
   const number = bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
@@ -56,7 +56,7 @@ export function checkKeyText(text: string): 'ours' | 'mistyped' | 'foreign' | 'i
 }
 
 /** Which kind of key a text of ours is, by its prefix; undefined for others. */
-export function keyKind(text: string): KeyKind | undefined {
+export function keyTextKind(text: string): KeyTextKind | undefined {
   if (text.startsWith(prefixes.api)) return 'api';
   return text.startsWith(prefixes.master) ? 'master' : undefined;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { imageFlags } from '../support/image-flags.ts';
 import { benchKey, writeBigSet, writeSmallSet } from './bench-manifests.ts';
 import type { Caller } from './bench-requests.ts';
 import { type FastUpstream, startFastUpstream } from './fast-upstream.ts';
@@ -34,6 +35,8 @@ export interface Lab {
 /** Pieces of every streamed answer. */
 export const streamChunks = 200;
 
+/** Of the gateway and of the bare proxy alike. */
+const heap = { NODE_OPTIONS: imageFlags };
 const bareProxy = fileURLToPath(new URL('./bare-proxy.ts', import.meta.url));
 const loopProbe = fileURLToPath(new URL('./loop-probe.ts', import.meta.url));
 const product = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -70,6 +73,7 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
     return start({
       name,
       arguments: parameters,
+      environment: heap,
       port,
       readyURL: undefined,
       timeoutMilliseconds: 10_000,
@@ -91,7 +95,7 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
     const listen = ['--listen', `127.0.0.1:${port}`, '--admin-listen', `127.0.0.1:${adminPort}`];
     const program = ['--import', loopProbe, product, 'standalone'];
     return start({
-      ...{ name, port, arguments: [...program, ...flags, ...listen] },
+      ...{ name, port, arguments: [...program, ...flags, ...listen], environment: heap },
       readyURL: `http://127.0.0.1:${adminPort}/readyz`,
       timeoutMilliseconds: 120_000,
     });

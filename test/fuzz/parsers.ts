@@ -11,7 +11,7 @@ import {
   generateKeyText,
   hashKeyText,
   keyHint,
-  keyKind,
+  keyTextKind,
 } from '../../src/resources/key-text.ts';
 import { parseResource, parseStored } from '../../src/resources/parse.ts';
 import {
@@ -303,7 +303,7 @@ const keyTexts: ParserProperty = {
         const verdict = checkKeyText(text);
         if (verdict === 'ours' && text !== ourKey && text.length !== ourKey.length)
           throw new Error('ours, and is not');
-        keyKind(text);
+        keyTextKind(text);
         if (!/^sha256:[0-9a-f]{64}$/.test(hashKeyText(text))) throw new Error('no hash');
         if (text.length >= 24 && keyHint(text).length > 11)
           throw new Error(`the hint tells much: ${keyHint(text)}`);

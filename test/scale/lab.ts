@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Cluster } from '../support/cluster.ts';
+import { imageFlags } from '../support/image-flags.ts';
 import { type RoleOptions, type RoleProcess, startRole } from '../support/processes.ts';
 import type { ScaleOptions } from './options.ts';
 import { namespaceOf, type SetSize } from './population.ts';
@@ -49,14 +50,13 @@ export function labOf(
         env: {
           ...pod?.env,
           NODE_COMPILE_CACHE: compileCache,
-          ...profiled(options.profile, `${role}-${namespace}`),
+          NODE_OPTIONS: [imageFlags, ...profiled(options.profile, `${role}-${namespace}`)].join(' '),
         },
       }),
     progress: (line) => process.stderr.write(`scale: ${line}\n`),
   };
 }
 
-function profiled(wanted: boolean, name: string): Record<string, string> {
-  if (!wanted) return {};
-  return { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${results} --cpu-prof-name=${name}.cpuprofile` };
+function profiled(wanted: boolean, name: string): readonly string[] {
+  return wanted ? ['--cpu-prof', `--cpu-prof-dir=${results}`, `--cpu-prof-name=${name}.cpuprofile`] : [];
 }

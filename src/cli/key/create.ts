@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { InvalidArgumentError } from 'commander';
-import { checkKeyText, generateKeyText, hashKeyText, keyHint, keyKind } from '../../resources/key-text.ts';
+import {
+  checkKeyText,
+  generateKeyText,
+  hashKeyText,
+  keyHint,
+  keyTextKind,
+} from '../../resources/key-text.ts';
 import type { AddCommand } from '../add-command.ts';
 import { CommandError } from '../command-error.ts';
 import type { CommandContext } from '../context.ts';
@@ -123,7 +129,7 @@ async function keyText(context: CommandContext, { kind }: KeyWords, flags: Flags
       'stdin held no text that can be a key: it takes 24 to 512 visible ASCII characters.',
     );
   }
-  const found = keyKind(text);
+  const found = keyTextKind(text);
   if (verdict === 'ours' && found !== undefined && found !== wanted) {
     const is = found === 'api' ? 'a key' : 'a master key';
     throw new CommandError(

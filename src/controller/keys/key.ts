@@ -1,5 +1,5 @@
 import type { ApiKey, ApiKeyStatus } from '../../resources/api-key.ts';
-import { checkKeyText, type KeyKind, keyKind } from '../../resources/key-text.ts';
+import { checkKeyText, type KeyTextKind, keyTextKind } from '../../resources/key-text.ts';
 import type { MasterKey } from '../../resources/master-key.ts';
 
 /** Both kinds of keys: their sources, rotation and status are the same. */
@@ -7,7 +7,7 @@ export type Key = ApiKey | MasterKey;
 export type KeyStatus = ApiKeyStatus;
 
 /** The kind of key text that a resource has. */
-export function textKindOf(key: Key): KeyKind {
+export function textKindOf(key: Key): KeyTextKind {
   return key.kind === 'APIKey' ? 'api' : 'master';
 }
 
@@ -16,7 +16,7 @@ export function textKindOf(key: Key): KeyKind {
  * its hash goes into the status, where that of a short hand-made text could be guessed back.
  */
 export function isGenerated(key: Key, text: string): boolean {
-  return checkKeyText(text) === 'ours' && keyKind(text) === textKindOf(key);
+  return checkKeyText(text) === 'ours' && keyTextKind(text) === textKindOf(key);
 }
 
 /** The revision that the spec asks for; 0 where it says nothing of rotation. */

@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { fineProcessorSeconds, residentBytes } from '../../bench/processor-time.ts';
 import { below, type Result } from '../../bench/result.ts';
 import { percentile } from '../../bench/statistics.ts';
+import { imageFlags } from '../../support/image-flags.ts';
 import { startRole } from '../../support/processes.ts';
 import type { Lab } from '../lab.ts';
 import { gauge } from '../metric-text.ts';
@@ -36,7 +37,8 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
   try {
     const server = await answerOf<string>(worker);
     const kubeconfig = await writeKubeconfig(lab, server);
-    const gateway = await startRole('gateway', { kubeconfig, namespaces: [namespace] });
+    const env = { NODE_OPTIONS: imageFlags };
+    const gateway = await startRole('gateway', { kubeconfig, namespaces: [namespace], env });
     try {
       await gateway.whenReady(120_000);
       const load = requestLoad(gateway.baseURL(), size, requestsPerSecond);

@@ -5,7 +5,7 @@ import {
   generateKeyText,
   hashKeyText,
   keyHint,
-  keyKind,
+  keyTextKind,
 } from '../../../src/resources/key-text.ts';
 
 const zeros = () => new Uint8Array(32);
@@ -23,7 +23,7 @@ test.each(['api', 'master'] as const)('1,000 %s keys differ, check and tell thei
   for (const key of keys) {
     expect(key).toMatch(/^mg[km]_[0-9A-Za-z]{49}$/);
     expect(checkKeyText(key)).toBe('ours');
-    expect(keyKind(key)).toBe(kind);
+    expect(keyTextKind(key)).toBe(kind);
   }
 });
 
@@ -63,5 +63,5 @@ test('hash and hint', () => {
   expect(hashKeyText('abc')).toBe('sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   expect(keyHint(ours)).toBe(`mgk_...${ours.slice(-4)}`);
   expect(keyHint('sk-proj-abcdefghijklmnopqrstuv')).toBe('...stuv');
-  expect(keyKind('sk-proj-abcdefghijklmnopqrstuv')).toBeUndefined();
+  expect(keyTextKind('sk-proj-abcdefghijklmnopqrstuv')).toBeUndefined();
 });
