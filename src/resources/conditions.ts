@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { dateTime, mapOf, text } from './fields.ts';
 
 /**
- * One observation about an object, in Kubernetes' standard shape. Whoever writes a condition owns all of it: to note the
- * owner of each of its six fields took a third of a key's size, in etcd and in every list.
+ * One observation about an object, in Kubernetes' standard shape. Whoever writes a condition owns all of it: to note the owner of
+ * each of its six fields took a ninth of a key's text, and the API server a third of the time in which it lists keys.
  */
 const conditionSchema = z
   .object({

@@ -1,3 +1,4 @@
+import { changedHere, whileGoing } from './detail.ts';
 import { Dialog } from './dialog.ts';
 import { html, useState, type View } from './htm-preact.js';
 import { done, failed } from './notices.ts';
@@ -15,11 +16,14 @@ export function DeleteDialog(props: {
   const [typed, setTyped] = useState('');
   const act = async (): Promise<void> => {
     try {
-      await remove(ref, version);
-      done(`Deleted ${ref.name}.`);
-      onDeleted();
+      await whileGoing(ref, async () => {
+        await remove(ref, version);
+        done(`Deleted ${ref.name}.`);
+        onDeleted();
+      });
     } catch (error) {
       failed(error);
+      changedHere(ref);
     }
     onClose();
   };

@@ -10,6 +10,21 @@ export function changedHere(ref: Ref): void {
   for (const watcher of watchers) watcher(idOf(ref));
 }
 
+const going = new Set<string>();
+
+/**
+ * Deletes a resource by `act`, which ends when the view has left. Meanwhile it is not read: what is told of it late, of the
+ * change before, would be a question for what is gone.
+ */
+export async function whileGoing(ref: Ref, act: () => Promise<void>): Promise<void> {
+  going.add(idOf(ref));
+  try {
+    await act();
+  } finally {
+    going.delete(idOf(ref));
+  }
+}
+
 /** One resource, whole, read again whenever its row changes; or why it cannot be read. */
 export function useDetail(ref: Ref): {
   readonly detail: Detail | undefined;
@@ -29,6 +44,7 @@ export function useDetail(ref: Ref): {
     return () => void watchers.delete(watcher);
   }, [id]);
   useEffect(() => {
+    if (going.has(id)) return undefined;
     let here = true;
     readDetail(ref).then(
       (read) => {
