@@ -151,8 +151,7 @@ function isForeign(before: ResourceOf[Kind] | undefined, after: ResourceOf[Kind]
  * writes cost a look more, once for each key that is issued.
  */
 function haveHashesChanged(before: Key | undefined, after: Key | undefined): boolean {
-  const [old, now] = [before?.status?.hashes, after?.status?.hashes];
-  return old !== now && !isDeepStrictEqual(old, now);
+  return !isDeepStrictEqual(before?.status?.hashes, after?.status?.hashes);
 }
 
 /** Names that a change of a node may make or break for somebody's allowlist. */

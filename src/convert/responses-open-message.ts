@@ -46,15 +46,7 @@ export class OpenMessage {
     const logprobs = entries.length === 0 ? [] : outputLogprobs(entries);
     part.text.add(text);
     for (const entry of logprobs) part.logprobs.push(entry);
-    // Written out, because there is one for each chunk: what follows from it is spread.
-    this.#emit({
-      type: 'response.output_text.delta',
-      item_id: this.#place.id,
-      output_index: this.#place.index,
-      content_index: this.#done.length,
-      delta: text,
-      logprobs,
-    });
+    this.#emit({ type: 'response.output_text.delta', ...this.#at(), delta: text, logprobs });
   }
 
   refuse(text: string): void {

@@ -5,13 +5,16 @@ interface Named {
 
 /** A named event, as Anthropic and Responses clients read it: they ignore events without an `event:` line. One write each. */
 export function namedEvent(payload: Named): string {
-  return `event: ${payload.type}\ndata: ${oneLine(payload)}\n\n`;
+  return named(payload.type, oneLine(payload));
 }
 
 /** A named event with its number, put into the text: a copy of the payload for it would cost more than all the rest. */
 export function numberedEvent(payload: Named, number: number): string {
-  const open = oneLine(payload).slice(0, -1);
-  return `event: ${payload.type}\ndata: ${open},"sequence_number":${number}}\n\n`;
+  return named(payload.type, `${oneLine(payload).slice(0, -1)},"sequence_number":${number}}`);
+}
+
+function named(type: string, json: string): string {
+  return `event: ${type}\ndata: ${json}\n\n`;
 }
 
 /** An event without a name, as chat-completions and completions clients read it. */

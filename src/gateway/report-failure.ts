@@ -18,12 +18,14 @@ export function reportFailure(
     case 'event':
       circuits.answered(node, model, failure.status);
       break;
-    case 'fault': {
-      const retryAfter = failure.headers && retryAfterSeconds(failure.headers, now);
-      if (failure.cause !== undefined) reportBroken(circuits, node, model, failure.cause);
-      else circuits.answered(node, model, failure.status, retryAfter);
+    case 'fault':
+      if (failure.cause !== undefined) {
+        reportBroken(circuits, node, model, failure.cause);
+      } else {
+        const retryAfter = failure.headers && retryAfterSeconds(failure.headers, now);
+        circuits.answered(node, model, failure.status, retryAfter);
+      }
       break;
-    }
     case 'none':
       if (failure.cause !== undefined) reportBroken(circuits, node, model, failure.cause);
       // The gateway's own trouble: it says nothing of the node.

@@ -3,7 +3,7 @@ const begin = ',"managedFields":[{';
 const end = '}],"name":"';
 
 /**
- * A custom resource's JSON without its `metadata.managedFields`, which are half of a small object: what is not
+ * A custom resource's JSON without its `metadata.managedFields`, which are two fifths of a small object: what is not
  * parsed costs neither time nor memory. Undefined where they are not found where the API server writes them, so that
  * whoever asks parses the whole.
  *

@@ -25,7 +25,7 @@ export interface ReflectOptions {
   /** Ask for name, labels and other metadata only (PartialObjectMetadata): Secrets' data then never comes here. */
   metadataOnly?: boolean | undefined;
   sink: ReflectSink;
-  /** Leave `managedFields` in the objects; half of their size, and of use to editors alone. */
+  /** Leave `managedFields` in the objects; two fifths of a small one's text, and of use to editors alone. */
   managedFields?: boolean | undefined;
   /** Called on each object as it arrives, to keep only what is used; `managedFields` are gone unless asked for. */
   slim?: ((object: unknown) => unknown) | undefined;

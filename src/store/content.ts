@@ -131,7 +131,8 @@ export class Content implements View {
     const { kind } = resource;
     const { namespace, name } = resource.metadata;
     const before = this.get(kind, namespace, name);
-    if (before !== undefined && isSame(before, resource)) return;
+    if (before === resource || (before !== undefined && isSameVersion(before.metadata, resource.metadata)))
+      return;
     const names = this.#kinds[kind].get(namespace) ?? new Map<string, AnyResource>();
     names.set(name, resource);
     this.#kinds[kind].set(namespace, names);
@@ -225,11 +226,13 @@ export class Content implements View {
   }
 }
 
-/** Objects of an API server say by their version whether they differ; others are the same only if identical. */
-function isSame(a: AnyResource, b: AnyResource): boolean {
-  if (a === b) return true;
-  const version = a.metadata.resourceVersion;
-  return version !== undefined && version === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid;
+/** What tells versions of an object apart. */
+type Version = { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined };
+
+/** Whether two objects of an API server are one version of one; what has no version is the same only if identical. */
+export function isSameVersion(a: Version, b: Version): boolean {
+  const version = a.resourceVersion;
+  return version !== undefined && version === b.resourceVersion && a.uid === b.uid;
 }
 
 function changeOf(

@@ -11,7 +11,7 @@ import { apiVersion, parseStored } from '../resources/parse.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Secret } from '../resources/secret.ts';
 import { compact } from './compact.ts';
-import { Content } from './content.ts';
+import { Content, isSameVersion } from './content.ts';
 import { type FirstList, FirstLists } from './first-lists.ts';
 import { fitHeapGrowth, trimHeap } from './heap-growth.ts';
 import { keepUnchanged } from './keep-unchanged.ts';
@@ -61,25 +61,24 @@ export function openKubernetesStore(options: {
   const counts = new Map<Kind, number>();
 
   const read = (kind: Kind, document: unknown): Resource | undefined => {
-    const { namespace, name, uid, resourceVersion, deletionTimestamp } = metaOf(document);
-    const good = content.get(kind, namespace, name);
-    const isVersion = good !== undefined && uid !== undefined && good.metadata.uid === uid;
+    const said = metaOf(document);
+    const { namespace, name, resourceVersion, deletionTimestamp } = said;
+    const there = content.get(kind, namespace, name);
+    // Another object of the same name is no later version of this one: a key that was deleted must not live on in it.
+    const good = there?.metadata.uid === said.uid ? there : undefined;
     // What we wrote comes twice, as the answer and by the watch; and all that there is comes again with a new list.
-    if (isVersion && resourceVersion !== undefined && good.metadata.resourceVersion === resourceVersion) {
-      return good;
-    }
+    if (good !== undefined && isSameVersion(good.metadata, said)) return good;
     const parsed = parseStored(document);
     if ('resource' in parsed) {
       const taken = compact(parsed.resource, document);
-      return isVersion ? keepUnchanged(good, taken) : taken;
+      return good === undefined ? taken : keepUnchanged(good, taken);
     }
     metrics.rejected(kind);
     log.error(
       { kind, namespace, name, problems: parsed.problems },
       'Rejected an object that does not parse; its last good version stays',
     );
-    // Another object of the same name is no later version of this one: a key that was deleted must not live on in it.
-    if (good === undefined || good.metadata.uid !== uid) return undefined;
+    if (good === undefined) return undefined;
     // Revoked or taken out, whatever else is wrong with it: written by a newer version, perhaps.
     const metadata = { ...good.metadata, resourceVersion };
     if (deletionTimestamp !== undefined) return { ...good, metadata: { ...metadata, deletionTimestamp } };

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { z } from 'zod';
 import { callerOf } from '../support/caller.ts';
 import { definitionsPath, deleteDefinitions } from '../support/definitions.ts';
+import { listed } from '../support/listed.ts';
 import { resourcePathOf } from '../support/resources.ts';
 import type { ClusterServed } from './cluster-served.ts';
 import type { Fault } from './fault.ts';
@@ -66,8 +66,7 @@ export const clusterPeopleFaults: readonly Fault[] = [
       const { client } = served.stage.cluster;
       const { home } = served.stage;
       const kinds = ['UpstreamNode', 'APIKey', 'MasterKey'] as const;
-      const list = async (path: string) => listSchema.parse(await client.ask('GET', path)).items;
-      const objects = await Promise.all(kinds.map((kind) => list(resourcePathOf(kind, home))));
+      const objects = await Promise.all(kinds.map((kind) => listed(client, resourcePathOf(kind, home))));
       const definitions = await deleteDefinitions(client);
       await scene.recovers('no key opens', async () => (await statusOf(served, served.key)) === 401, 60_000);
       await scene.recovers('they are gone', definitions.areGone, 60_000);
@@ -207,12 +206,6 @@ export const clusterPeopleFaults: readonly Fault[] = [
     },
   },
 ];
-
-const listSchema = z.object({
-  items: z.array(
-    z.object({ metadata: z.object({ name: z.string() }), spec: z.record(z.string(), z.unknown()) }),
-  ),
-});
 
 async function statusOf(served: ClusterServed, key: string): Promise<number> {
   return (await served.ask({ key, path: '/models' })).status;

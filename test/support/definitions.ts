@@ -1,15 +1,9 @@
-import { z } from 'zod';
 import type { ApiClient } from './api-client.ts';
 import { waitUntilServed } from './crd-served.ts';
+import { listed } from './listed.ts';
 
 /** Where the API server keeps the definitions of kinds. */
 export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-
-const listSchema = z.object({
-  items: z.array(
-    z.object({ metadata: z.object({ name: z.string() }), spec: z.record(z.string(), z.unknown()) }),
-  ),
-});
 
 /** Definitions that were deleted, and with them their objects. */
 export interface DeletedDefinitions {
@@ -20,11 +14,10 @@ export interface DeletedDefinitions {
 
 /** Deletes all definitions of the cluster; objects go a moment later. */
 export async function deleteDefinitions(client: ApiClient): Promise<DeletedDefinitions> {
-  const list = async () => listSchema.parse(await client.ask('GET', definitionsPath)).items;
-  const deleted = await list();
+  const deleted = await listed(client, definitionsPath);
   for (const { metadata } of deleted) await client.ask('DELETE', `${definitionsPath}/${metadata.name}`);
   return {
-    areGone: async () => (await list()).length === 0,
+    areGone: async () => (await listed(client, definitionsPath)).length === 0,
     async putBack() {
       const bodies = deleted.map(({ metadata: { name }, spec }) => ({
         ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },

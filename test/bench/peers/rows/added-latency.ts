@@ -102,6 +102,7 @@ async function added(
   for (const one of [bare, gateway]) rates.push(await saturation(one, roundMilliseconds * 2));
   const rate = check ? 100 : Math.min(...rates) / 2;
   const pairs: { bare: Percentiles; gateway: Percentiles }[] = [];
+  // Twice those of rates: some have a stop of the machine in them, or a collection of the whole heap, and the median must not.
   for (let round = 0; round < rounds * 2; round++) {
     const of = async (one: Contestant) => percentiles(await measure(one, rate, roundMilliseconds * 3));
     if (round % 2 === 0) pairs.push({ bare: await of(bare), gateway: await of(gateway) });
