@@ -18,6 +18,8 @@ export interface ReplayerOptions {
 
 /** What is to be changed; the thread answers with a `ReplayReport`. Its first message is its URL. */
 export interface ReplayOrder {
+  /** The token of the gateway that is told of the changes. */
+  readonly token: string;
   /** Base URL of the gateway, with `/v1`. */
   readonly gateway: string;
   readonly model: string;
@@ -37,7 +39,8 @@ let version = 1_000_000_000;
 const { objects, certificate } = workerData as ReplayerOptions;
 const pair = { cert: readFileSync(certificate.cert), key: readFileSync(certificate.key) };
 const writeKey = keyWriter(objects.key);
-const watches = new Set<ServerResponse>();
+/** Watches on keys, each with the token of who watches. */
+const watches = new Map<ServerResponse, string>();
 const bookmarkMs = 30_000;
 
 const server = createServer(pair, (request, response) => {
@@ -49,7 +52,9 @@ const server = createServer(pair, (request, response) => {
   }
   response.writeHead(200, { 'content-type': 'application/json' });
   const plural = pathname.split('/').at(-1) ?? '';
-  stream(response, plural, searchParams.has('sendInitialEvents')).catch(() => response.destroy());
+  const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
+  const isWhole = searchParams.has('sendInitialEvents');
+  stream(response, { plural, isWhole, token }).catch(() => response.destroy());
 });
 server.listen(0, '127.0.0.1', () => {
   parentPort?.postMessage(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
@@ -58,7 +63,14 @@ parentPort?.on('message', (order: ReplayOrder) => {
   void change(order).then((report) => parentPort?.postMessage(report));
 });
 
-async function stream(response: ServerResponse, plural: string, isWhole: boolean): Promise<void> {
+interface Asked {
+  readonly plural: string;
+  readonly isWhole: boolean;
+  readonly token: string;
+}
+
+async function stream(response: ServerResponse, asked: Asked): Promise<void> {
+  const { plural, isWhole, token } = asked;
   if (isWhole) {
     for (const object of initial(plural)) {
       if (response.write(event('ADDED', object))) continue;
@@ -71,7 +83,7 @@ async function stream(response: ServerResponse, plural: string, isWhole: boolean
     () => response.write(event('BOOKMARK', `{"metadata":{"resourceVersion":"${version}"}}`)),
     bookmarkMs,
   );
-  if (plural === 'apikeys') watches.add(response);
+  if (plural === 'apikeys') watches.set(response, token);
   response.once('close', () => {
     clearInterval(bookmark);
     watches.delete(response);
@@ -99,7 +111,7 @@ async function change(order: ReplayOrder): Promise<ReplayReport> {
       version += 1;
       // Each by itself, as the API server writes them.
       const text = event('MODIFIED', writeKey(index, enabled, version));
-      for (const watch of watches) watch.write(text);
+      for (const [watch, token] of watches) if (token === order.token) watch.write(text);
       if (!enabled) refusals.ask(index, performance.now());
     }
     await delay(1);

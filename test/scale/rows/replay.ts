@@ -5,7 +5,7 @@ import { fineProcessorSeconds, residentBytes } from '../../bench/processor-time.
 import { below, type Result } from '../../bench/result.ts';
 import { percentile } from '../../bench/statistics.ts';
 import { imageFlags } from '../../support/image-flags.ts';
-import { startRole } from '../../support/processes.ts';
+import { type RoleProcess, startRole } from '../../support/processes.ts';
 import type { Lab } from '../lab.ts';
 import { gauge } from '../metric-text.ts';
 import { modelNames, type SetSize } from '../population.ts';
@@ -34,32 +34,41 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
   const certificate = { cert: join(folder, 'serving.crt'), key: join(folder, 'serving.key') };
   const workerData: ReplayerOptions = { objects, certificate };
   const worker = new Worker(new URL('../replayer.ts', import.meta.url), { workerData });
-  try {
-    const server = await answerOf<string>(worker);
-    const kubeconfig = await writeKubeconfig(lab, server);
+  const gateways: RoleProcess[] = [];
+  const startOn = async (server: string, token: string): Promise<RoleProcess> => {
+    const kubeconfig = await writeKubeconfig(lab, server, token);
     const env = { NODE_OPTIONS: imageFlags };
     const gateway = await startRole('gateway', { kubeconfig, namespaces: [namespace], env });
-    try {
-      await gateway.whenReady(120_000);
-      const load = requestLoad(gateway.baseURL(), size, requestsPerSecond);
-      await load(2_000);
-      lab.progress(`${keys}: ${requestsPerSecond} requests/s, nothing changes`);
-      const quiet = await load(Math.min(10, seconds) * 1000);
-      lab.progress(`${keys}: ${perSecond} changes a second for ${seconds} s, replayed`);
-      await gateway.probe('/metrics');
-      const used = fineProcessorSeconds(gateway.pid);
-      const [model = ''] = modelNames(0, 1);
-      const order = { gateway: gateway.baseURL(), model, keys: size.keys - 1, perSecond, seconds };
-      const [report, busy] = await Promise.all([changed(worker, order), load(seconds * 1000)]);
-      const share = ((fineProcessorSeconds(gateway.pid) - used) / seconds) * 100;
-      // Of the time since the metrics were last read.
-      const lag = gauge((await gateway.probe('/metrics')).body, 'nodejs_eventloop_lag_p99_seconds') * 1000;
-      const resident = residentBytes(gateway.pid);
-      return lines(lab, { keys, isLargest, quiet, busy, report, share, lag, resident });
-    } finally {
-      await gateway.stop('SIGKILL');
-    }
+    gateways.push(gateway);
+    await gateway.whenReady(120_000);
+    return gateway;
+  };
+  try {
+    const server = await answerOf<string>(worker);
+    const gateway = await startOn(server, 'measured');
+    const other = await startOn(server, 'other');
+    const load = requestLoad(gateway.baseURL(), size, requestsPerSecond);
+    const [model = ''] = modelNames(0, 1);
+    const order = { model, keys: size.keys - 1, perSecond, seconds };
+    await load(2_000);
+    lab.progress(`${keys}: ${requestsPerSecond} requests/s, nothing changes`);
+    const quiet = await load(Math.min(10, seconds) * 1000);
+    const baseSeconds = Math.min(20, seconds);
+    lab.progress(`${keys}: ${perSecond} changes a second for ${baseSeconds} s, replayed to another gateway`);
+    const toOther = { ...order, token: 'other', gateway: other.baseURL(), seconds: baseSeconds };
+    const [, beside] = await Promise.all([changed(worker, toOther), load(baseSeconds * 1000)]);
+    lab.progress(`${keys}: ${perSecond} changes a second for ${seconds} s, replayed`);
+    await gateway.probe('/metrics');
+    const used = fineProcessorSeconds(gateway.pid);
+    const own = { ...order, token: 'measured', gateway: gateway.baseURL() };
+    const [report, busy] = await Promise.all([changed(worker, own), load(seconds * 1000)]);
+    const share = ((fineProcessorSeconds(gateway.pid) - used) / seconds) * 100;
+    // Of the time since the metrics were last read.
+    const lag = gauge((await gateway.probe('/metrics')).body, 'nodejs_eventloop_lag_p99_seconds') * 1000;
+    const resident = residentBytes(gateway.pid);
+    return lines(lab, { keys, isLargest, quiet, beside, busy, report, share, lag, resident });
   } finally {
+    for (const gateway of gateways) await gateway.stop('SIGKILL');
     await worker.terminate();
   }
 }
@@ -68,6 +77,8 @@ interface Measured {
   readonly keys: string;
   readonly isLargest: boolean;
   readonly quiet: readonly number[];
+  /** Latencies of this gateway while another one takes the same changes: the same machine load. */
+  readonly beside: readonly number[];
   readonly busy: readonly number[];
   readonly report: ReplayReport;
   /** Percent of a core that the gateway took. */
@@ -78,12 +89,14 @@ interface Measured {
 }
 
 function lines(lab: Lab, measured: Measured): Result[] {
-  const { keys, isLargest, quiet, busy, report, share, lag, resident } = measured;
+  const { keys, isLargest, quiet, beside, busy, report, share, lag, resident } = measured;
   const { perSecond } = lab.options.changes;
   const { patience } = lab.options;
   const goal = judgedIf(isLargest);
   const worst = Math.max(0, ...report.revocations);
-  const [before, after] = [percentile(quiet, 0.99), percentile(busy, 0.99)];
+  const inTurn = [quiet, beside, busy];
+  const [calm = 0, before = 0, after = 0] = inTurn.map((each) => percentile(each, 0.99));
+  const medians = inTurn.map((each) => percentile(each, 0.5).toFixed(1)).join(' → ');
   const reached = report.changes / report.seconds;
   return [
     {
@@ -103,13 +116,13 @@ function lines(lab: Lab, measured: Measured): Result[] {
       figures: { worst, revocations: report.revocations.length, open: report.open },
     },
     {
-      ...{ row: 'replay', measure: `requests meanwhile, ${keys}, replayed: p99 ÷ the quiet one` },
+      ...{ row: 'replay', measure: `requests meanwhile, ${keys}, replayed: p99 ÷ that beside changes of another gateway` },
       ...below(2, after / before, ''),
       ...goal,
       // A ratio of two short times says nothing while other tests run.
       ...judgedIf(patience <= 1),
-      note: `${before.toFixed(1)} → ${after.toFixed(1)} ms; median ${percentile(quiet, 0.5).toFixed(1)} → ${percentile(busy, 0.5).toFixed(1)}`,
-      figures: { before, after },
+      note: `quiet ${calm.toFixed(1)}, beside them ${before.toFixed(1)}, meanwhile ${after.toFixed(1)} ms; median ${medians}`,
+      figures: { quiet: calm, beside: before, after },
     },
   ];
 }
@@ -131,13 +144,13 @@ async function answerOf<T>(worker: Worker): Promise<T> {
   }
 }
 
-async function writeKubeconfig(lab: Lab, server: string): Promise<string> {
-  const path = join(lab.cluster.address.folder, `replayer-${new URL(server).port}.kubeconfig`);
+async function writeKubeconfig(lab: Lab, server: string, token: string): Promise<string> {
+  const path = join(lab.cluster.address.folder, `replayer-${new URL(server).port}-${token}.kubeconfig`);
   const ca = Buffer.from(lab.cluster.address.ca).toString('base64');
   const config = {
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'replayer' },
     clusters: [{ name: 'replayer', cluster: { server, 'certificate-authority-data': ca } }],
-    users: [{ name: 'replayer', user: {} }],
+    users: [{ name: 'replayer', user: { token } }],
     contexts: [{ name: 'replayer', context: { cluster: 'replayer', user: 'replayer' } }],
   };
   await writeFile(path, JSON.stringify(config));
