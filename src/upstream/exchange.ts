@@ -19,10 +19,9 @@ export class Exchange implements SlotUser {
   readonly #head: string | undefined;
   readonly #body: Uint8Array | undefined;
   #slot: Slot;
-  /** When this began, and since when nothing has come, as the checks of time have seen it; 0: not yet seen. */
-  #startedMs = 0;
-  #stillSinceMs = 0;
-  #moved = false;
+  /** When this began, and when something came last, by `performance.now()`. */
+  readonly #startedMs = performance.now();
+  #cameMs = 0;
   #paused = false;
   #answered = false;
   #done = false;
@@ -41,7 +40,9 @@ export class Exchange implements SlotUser {
     this.#handler = handler;
     this.#head = requestHead(connection, request);
     this.#body = request.body;
-    this.#slot = pool.acquire();
+    const { totalSeconds, firstByteSeconds, idleSeconds } = this.#timeouts;
+    const shortestMs = Math.min(totalSeconds, firstByteSeconds, idleSeconds) * 1000;
+    this.#slot = pool.acquire(this.#startedMs + shortestMs);
     this.#send();
   }
 
@@ -77,19 +78,21 @@ export class Exchange implements SlotUser {
   resume(): void {
     if (this.#done) return;
     this.#paused = false;
+    // The time in which nobody read is not the node's.
+    this.#cameMs = performance.now();
     this.#slot.resume();
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
     if (this.#done) return;
     this.#answered = true;
-    this.#moved = true;
+    this.#cameMs = performance.now();
     this.#handler.onResponse(status, headers, this);
   }
 
   onBody(piece: Buffer): void {
     if (this.#done) return;
-    this.#moved = true;
+    this.#cameMs = performance.now();
     this.#handler.onData(piece);
   }
 
@@ -108,18 +111,19 @@ export class Exchange implements SlotUser {
     else this.#fail(error.code === 'reset' ? new UpstreamError('reset', this.#answered) : error);
   }
 
-  checkTime(nowMs: number): void {
+  checkTime(nowMs: number): number {
     const { totalSeconds, firstByteSeconds, idleSeconds } = this.#timeouts;
-    if (this.#startedMs === 0) this.#startedMs = nowMs;
-    if (this.#moved || this.#paused || this.#stillSinceMs === 0) {
-      this.#moved = false;
+    const endMs = this.#startedMs + totalSeconds * 1000;
+    const idleMs = idleSeconds * 1000;
+    let stillMs = nowMs + idleMs;
+    if (!this.#answered) {
       // Connecting has a time of its own.
-      if (this.#slot.written) this.#stillSinceMs = nowMs;
-    }
-    const still = this.#stillSinceMs === 0 ? 0 : nowMs - this.#stillSinceMs;
-    if (nowMs - this.#startedMs >= totalSeconds * 1000) this.#late('total_timeout');
-    else if (this.#answered && still >= idleSeconds * 1000) this.#late('idle_timeout');
-    else if (!this.#answered && still >= firstByteSeconds * 1000) this.#late('first_byte_timeout');
+      stillMs = (this.#slot.writtenMs || nowMs) + firstByteSeconds * 1000;
+    } else if (!this.#paused) stillMs = this.#cameMs + idleMs;
+    if (nowMs >= endMs) this.#late('total_timeout');
+    else if (nowMs >= stillMs) this.#late(this.#answered ? 'idle_timeout' : 'first_byte_timeout');
+    // An answer that begins now may be still from now on.
+    return Math.min(endMs, stillMs, nowMs + idleMs);
   }
 
   #late(code: UpstreamErrorCode): void {

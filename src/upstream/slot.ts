@@ -15,8 +15,8 @@ const keepAliveMarginMs = 1_000;
 export interface SlotUser extends ResponseListener {
   /** The connection cannot be had, has ended, or does not speak HTTP. */
   onLost(error: UpstreamError): void;
-  /** Ends what has taken too long; asked several times a second. `nowMs` is of `performance.now()`. */
-  checkTime(nowMs: number): void;
+  /** Ends what has taken too long; answers when to ask again, at the latest. Both are times of `performance.now()`. */
+  checkTime(nowMs: number): number;
 }
 
 /** A place for one connection to a node, used by one request at a time. */
@@ -25,8 +25,8 @@ export class Slot implements BatchedWriter {
   served = 0;
   /** Whose request is under way. */
   user: SlotUser | undefined;
-  /** Whether the request under way was written. */
-  written = false;
+  /** When the request under way was written, by `performance.now()`; 0: not yet. */
+  writtenMs = 0;
   /** When an unused connection is closed, by `performance.now()`; 0 where that is not yet known. */
   idleUntilMs = 0;
   readonly #onDisconnect: (slot: Slot) => void;
@@ -69,7 +69,7 @@ export class Slot implements BatchedWriter {
   /** Sends a request, at once or as soon as the connection stands. `head` is latin1 text, its last empty line included. */
   send(user: SlotUser, head: string, body: Uint8Array | undefined): void {
     this.user = user;
-    this.written = false;
+    this.writtenMs = 0;
     this.#reader.expect(user);
     if (this.#connected) this.#write(head, body);
     else this.#waiting = { head, body };
@@ -131,7 +131,7 @@ export class Slot implements BatchedWriter {
   #write(head: string, body: Uint8Array | undefined): void {
     const socket = this.#socket;
     if (socket === undefined) return;
-    this.written = true;
+    this.writtenMs = performance.now();
     socket.cork();
     if (body === undefined) socket.write(head, 'latin1');
     else if (body.length <= copiedBytes) {

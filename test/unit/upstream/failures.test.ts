@@ -387,6 +387,65 @@ describe.concurrent('backpressure', () => {
     expect(bytes).toBe(total);
   });
 
+  test.each([
+    { since: 'a late head', timeouts: { firstByteSeconds: 3, idleSeconds: 0.3 }, pieces: 1 },
+    { since: 'the last piece', timeouts: { firstByteSeconds: 3, idleSeconds: 0.3 }, pieces: 8 },
+    { since: 'the last piece, late', timeouts: { firstByteSeconds: 0.3, idleSeconds: 0.8 }, pieces: 3 },
+  ])('silence since $since is timed from then: never short, noticed soon', async ({ timeouts, pieces }) => {
+    let last = 0;
+    await using server = await scriptedUpstream(async (socket) => {
+      for (let piece = 0; piece < pieces; piece += 1) {
+        if (piece > 0 || timeouts.firstByteSeconds > timeouts.idleSeconds) await sleep(200);
+        last = performance.now();
+        socket.write(piece === 0 ? chunked : '1\r\na\r\n');
+      }
+    });
+    const connection = connectionTo(server.port, { timeouts });
+    const heard = exchange(pools.pool(`silence ${server.port}`, connection), connection);
+    await heard.finished;
+    const silence = performance.now() - last;
+    expect(heard.errors).toMatchObject([{ code: 'idle_timeout', answered: true }]);
+    expect(heard.chunks).toHaveLength(pieces - 1);
+    expect(silence).toBeGreaterThanOrEqual(timeouts.idleSeconds * 1000);
+    // Looked at four times a second.
+    expect(silence).toBeLessThan(timeouts.idleSeconds * 1000 + 2_500);
+  });
+
+  test('each request has its own times on one pool, whichever came first', async () => {
+    await using server = await scriptedUpstream(() => undefined);
+    const short = connectionTo(server.port, { timeouts: { firstByteSeconds: 0.2 } });
+    const long = connectionTo(server.port, { timeouts: { firstByteSeconds: 1.2 } });
+    const pool = pools.pool('own times', long);
+    const began = performance.now();
+    const endOf = async (connection: UpstreamConnection) => {
+      const heard = exchange(pool, connection);
+      await heard.finished;
+      expect(heard.errors).toMatchObject([{ code: 'first_byte_timeout' }]);
+      return performance.now() - began;
+    };
+    const [first, second, third] = await Promise.all([endOf(long), endOf(short), endOf(long)]);
+    expect(second).toBeLessThan(first);
+    for (const late of [first, third]) expect(late).toBeGreaterThanOrEqual(1_200);
+  });
+
+  test('after a pause silence is timed from its end', async () => {
+    await using server = await scriptedUpstream((socket) => void socket.write(chunked));
+    const connection = connectionTo(server.port, { timeouts: { idleSeconds: 0.6 } });
+    let resumed = 0;
+    const heard = exchange(pools.pool('resumed', connection), connection, chat, {
+      onResponse: (all) => {
+        all.control?.pause();
+        void sleep(1_000).then(() => {
+          resumed = performance.now();
+          all.control?.resume();
+        });
+      },
+    });
+    await heard.finished;
+    expect(heard.errors).toMatchObject([{ code: 'idle_timeout', answered: true }]);
+    expect(performance.now() - resumed).toBeGreaterThanOrEqual(600);
+  });
+
   test('a pause is not silence: the idle timeout waits, the total one does not', async () => {
     await using server = await scriptedUpstream((socket) => void socket.write(chunked));
     const connection = connectionTo(server.port, { timeouts: { idleSeconds: 0.1, totalSeconds: 1.5 } });
