@@ -10,6 +10,7 @@ import {
   wholeArguments,
 } from './responses-items.ts';
 import type { Emit, ItemPlace } from './responses-open-item.ts';
+import { deltaFrame, openDelta } from './sse-writer.ts';
 
 /**
  * A call of a streamed response (responses.md). Arguments of a function are passed on as they come; the
@@ -19,6 +20,7 @@ import type { Emit, ItemPlace } from './responses-open-item.ts';
 export class OpenCall {
   readonly #call: CallIdentity & ItemPlace;
   readonly #emit: Emit;
+  readonly #deltas: string;
   readonly #text = new GrowingText();
   #progress: Progress = 'empty';
   #final: ResponsesItem | undefined;
@@ -26,6 +28,7 @@ export class OpenCall {
   constructor(call: CallIdentity & ItemPlace, emit: Emit) {
     this.#call = call;
     this.#emit = emit;
+    this.#deltas = deltaFrame({ type: 'response.function_call_arguments.delta', ...this.#at() });
     const item = callItem(call, 'in_progress', '');
     emit({ type: 'response.output_item.added', output_index: call.index, item });
   }
@@ -79,7 +82,7 @@ export class OpenCall {
   }
 
   #delta(delta: string): void {
-    this.#emit({ type: 'response.function_call_arguments.delta', ...this.#at(), delta });
+    this.#emit(openDelta(this.#deltas, delta));
   }
 
   #isCustom(): boolean {

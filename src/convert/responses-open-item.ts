@@ -4,7 +4,8 @@ export interface ResponsesEvent {
   readonly [field: string]: unknown;
 }
 
-export type Emit = (event: ResponsesEvent) => void;
+/** Takes an event, or its text as `openDelta` wrote it. */
+export type Emit = (event: ResponsesEvent | string) => void;
 
 /** Where an item stands in `output`; both are the same in all of its events. */
 export interface ItemPlace {

@@ -9,11 +9,13 @@ import {
   urlCitation,
 } from './responses-items.ts';
 import type { Emit, ItemPlace } from './responses-open-item.ts';
+import { deltaFrame, openDelta } from './sse-writer.ts';
 import type { UrlCitation } from './url-citations.ts';
 
 /** The part that is being written. */
 interface OpenPart {
   readonly type: MessagePart['type'];
+  readonly deltas: string;
   readonly text: GrowingText;
   readonly annotations: object[];
   readonly logprobs: object[];
@@ -43,8 +45,12 @@ export class OpenMessage {
 
   say(text: string, entries: readonly unknown[]): void {
     const part = this.#open('output_text');
-    const logprobs = entries.length === 0 ? [] : outputLogprobs(entries);
     part.text.add(text);
+    if (entries.length === 0) {
+      this.#emit(openDelta(part.deltas, text));
+      return;
+    }
+    const logprobs = outputLogprobs(entries);
     for (const entry of logprobs) part.logprobs.push(entry);
     this.#emit({ type: 'response.output_text.delta', ...this.#at(), delta: text, logprobs });
   }
@@ -52,7 +58,7 @@ export class OpenMessage {
   refuse(text: string): void {
     const part = this.#open('refusal');
     part.text.add(text);
-    this.#emit({ type: 'response.refusal.delta', ...this.#at(), delta: text });
+    this.#emit(openDelta(part.deltas, text));
   }
 
   cite(citation: UrlCitation): void {
@@ -83,7 +89,11 @@ export class OpenMessage {
   #open(type: MessagePart['type']): OpenPart {
     if (this.#part?.type === type) return this.#part;
     this.#closePart();
-    const part: OpenPart = { type, text: new GrowingText(), annotations: [], logprobs: [] };
+    const deltas =
+      type === 'output_text'
+        ? deltaFrame({ type: 'response.output_text.delta', ...this.#at(), logprobs: [] })
+        : deltaFrame({ type: 'response.refusal.delta', ...this.#at() });
+    const part: OpenPart = { type, deltas, text: new GrowingText(), annotations: [], logprobs: [] };
     this.#part = part;
     this.#emit({ type: 'response.content_part.added', ...this.#at(), part: finished(part) });
     return part;

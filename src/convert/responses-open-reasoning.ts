@@ -1,6 +1,7 @@
 import { GrowingText } from './growing-text.ts';
 import { type ItemStatus, type ResponsesItem, reasoningItem } from './responses-items.ts';
 import type { Emit, ItemPlace } from './responses-open-item.ts';
+import { deltaFrame, openDelta } from './sse-writer.ts';
 
 /** A reasoning item of a streamed response (responses.md), shown as a summary or as text. */
 export class OpenReasoning {
@@ -9,6 +10,7 @@ export class OpenReasoning {
   readonly #place: ItemPlace;
   readonly #summarized: boolean;
   readonly #emit: Emit;
+  readonly #deltas: string;
   readonly #text = new GrowingText();
   #final: ResponsesItem | undefined;
 
@@ -16,6 +18,7 @@ export class OpenReasoning {
     this.#place = place;
     this.#summarized = summarized;
     this.#emit = emit;
+    this.#deltas = deltaFrame({ type: this.#type('text.delta'), ...this.#at() });
     const item = reasoningItem(place.id, 'in_progress', undefined, summarized);
     emit({ type: 'response.output_item.added', output_index: place.index, item });
     emit({ type: this.#type('part.added'), ...this.#at(), part: this.#part('') });
@@ -23,7 +26,7 @@ export class OpenReasoning {
 
   add(text: string): void {
     this.#text.add(text);
-    this.#emit({ type: this.#type('text.delta'), ...this.#at(), delta: text });
+    this.#emit(openDelta(this.#deltas, text));
   }
 
   close(status: ItemStatus): void {

@@ -2,7 +2,7 @@ import type { ChatEvent, ToolArguments, ToolStart } from './chat-event.ts';
 import { limits } from './limits.ts';
 import { callPrefix, type ItemStatus, type ResponsesItem } from './responses-items.ts';
 import { OpenCall } from './responses-open-call.ts';
-import type { ItemPlace, ResponsesEvent } from './responses-open-item.ts';
+import type { Emit, ItemPlace } from './responses-open-item.ts';
 import { OpenMessage } from './responses-open-message.ts';
 import { OpenReasoning } from './responses-open-reasoning.ts';
 import type { ResponsesState } from './responses-state.ts';
@@ -23,7 +23,7 @@ type OpenItem = OpenMessage | OpenReasoning | OpenCall;
  */
 export class ResponsesOutput {
   readonly #state: ResponsesState;
-  readonly #emit: (event: ResponsesEvent) => void;
+  readonly #emit: Emit;
   readonly #ids: ToolIds;
   readonly #items: OpenItem[] = [];
   readonly #open = new Set<OpenItem>();
@@ -34,7 +34,7 @@ export class ResponsesOutput {
   /** What the node said and a response cannot. */
   readonly lost = new Set<string>();
 
-  constructor(state: ResponsesState, emit: (event: ResponsesEvent) => void) {
+  constructor(state: ResponsesState, emit: Emit) {
     this.#state = state;
     this.#emit = emit;
     this.#ids = new ToolIds(state.newId, 'call_');

@@ -13,7 +13,7 @@ import {
 import type { ResponsesEvent } from './responses-open-item.ts';
 import { ResponsesOutput } from './responses-output.ts';
 import type { ResponsesState } from './responses-state.ts';
-import { commentEvent, doneEvent, numberedEvent } from './sse-writer.ts';
+import { commentEvent, doneEvent, numbered, openEvent } from './sse-writer.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 
 /** What the caller has seen of an opened stream: the response's identity, and how many events were numbered. */
@@ -141,8 +141,8 @@ class ResponsesStream implements ConvertedStream<ResponsesOpened> {
     this.#write({ type, response: responseObject(identity, progress, this.#state) });
   }
 
-  #write(event: ResponsesEvent): void {
-    this.#out.push(numberedEvent(event, this.#events));
+  #write(event: ResponsesEvent | string): void {
+    this.#out.push(numbered(typeof event === 'string' ? event : openEvent(event), this.#events));
     this.#events += 1;
   }
 

@@ -5,16 +5,31 @@ interface Named {
 
 /** A named event, as Anthropic and Responses clients read it: they ignore events without an `event:` line. One write each. */
 export function namedEvent(payload: Named): string {
-  return named(payload.type, oneLine(payload));
+  return `${named(payload.type, oneLine(payload))}\n\n`;
 }
 
-/** A named event with its number, put into the text: a copy of the payload for it would cost more than all the rest. */
-export function numberedEvent(payload: Named, number: number): string {
-  return named(payload.type, `${oneLine(payload).slice(0, -1)},"sequence_number":${number}}`);
+/** A named event up to the last brace of its JSON: `numbered` ends it. */
+export function openEvent(payload: Named): string {
+  return named(payload.type, oneLine(payload).slice(0, -1));
+}
+
+/** What the events of one growing text have in common, for `openDelta`: written anew for each token they cost twice as much. */
+export function deltaFrame(payload: Named): string {
+  return `${openEvent(payload)},"delta":`;
+}
+
+/** `openEvent` of a frame's payload with a `delta`. */
+export function openDelta(frame: string, delta: string): string {
+  return frame + oneLine(delta);
+}
+
+/** Ends an event that `openEvent` or `openDelta` began, with its number. */
+export function numbered(open: string, number: number): string {
+  return `${open},"sequence_number":${number}}\n\n`;
 }
 
 function named(type: string, json: string): string {
-  return `event: ${type}\ndata: ${json}\n\n`;
+  return `event: ${type}\ndata: ${json}`;
 }
 
 /** An event without a name, as chat-completions and completions clients read it. */

@@ -13,10 +13,58 @@ export const ready: ScaleRow = {
   run: (lab) => eachSize(lab, measure),
 };
 
+/** Of the largest set: the API server's own collector falls into some of them, and takes as much of two cores as the start. */
+const starts = 3;
+
 async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Result[]> {
   const { patience, settleSeconds } = lab.options;
   const set = `${count(size.keys, 'keys')}, ${count(size.nodes, 'nodes')}`;
-  lab.progress(`starting a gateway with ${set}`);
+  const all: Start[] = [];
+  const wanted = isLargest && patience <= 1 ? starts : 1;
+  while (all.length < wanted) {
+    lab.progress(`starting a gateway with ${set}`);
+    all.push(await start(lab, size));
+  }
+  all.sort((a, b) => a.seconds - b.seconds);
+  const { seconds, own, server } = all[Math.floor(all.length / 2)] as Start;
+  const largest = all.toSorted((a, b) => b.settled - a.settled)[0] as Start;
+  const { atReady, settled, peak, heap, outside } = largest;
+  const each = all.map((one) => `${one.seconds.toFixed(1)} (${one.server.toFixed(1)})`).join(', ');
+  const goal = judgedIf(isLargest);
+  return [
+    {
+      ...{
+        row: 'ready',
+        measure: `gateway ready, ${set}${all.length === 1 ? '' : `, median of ${all.length}`}`,
+      },
+      ...below(10 * patience, seconds, 's'),
+      ...goal,
+      note: `${own.toFixed(1)} s of its processor, ${server.toFixed(1)} s of the API server's${all.length === 1 ? '' : `; each with the API server's: ${each}`}`,
+      figures: { size, seconds, own, server, all },
+    },
+    {
+      ...{ row: 'ready', measure: `gateway's memory, ${set}` },
+      ...below(300, Math.max(atReady, settled), 'MB'),
+      ...goal,
+      note: `at ready ${atReady.toFixed(0)}, ${settleSeconds} s later ${settled.toFixed(0)}, at its peak while it loaded ${peak.toFixed(0)}; heap ${heap.toFixed(0)}, outside ${outside.toFixed(0)}`,
+      figures: { size, atReady, settled, peak, heap, outside },
+    },
+  ];
+}
+
+/** Times in seconds, of the processor too (`own`, and the API server's); memory in MB. */
+interface Start {
+  readonly seconds: number;
+  readonly own: number;
+  readonly server: number;
+  readonly atReady: number;
+  readonly settled: number;
+  readonly peak: number;
+  readonly heap: number;
+  readonly outside: number;
+}
+
+async function start(lab: Lab, size: SetSize): Promise<Start> {
   const serverBefore = processorSeconds(lab.servers?.apiServer ?? 0);
   const began = performance.now();
   const gateway = await lab.start('gateway', lab.namespace(size));
@@ -26,29 +74,13 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
     const own = processorSeconds(gateway.pid);
     const server = processorSeconds(lab.servers?.apiServer ?? 0) - serverBefore;
     const atReady = residentBytes(gateway.pid) / 1e6;
-    await delay(settleSeconds * 1000);
+    await delay(lab.options.settleSeconds * 1000);
     const settled = residentBytes(gateway.pid) / 1e6;
     const peak = peakBytes(gateway.pid) / 1e6;
     const { body } = await gateway.probe('/metrics');
     const heap = gauge(body, 'nodejs_heap_size_used_bytes') / 1e6;
     const outside = gauge(body, 'nodejs_external_memory_bytes') / 1e6;
-    const goal = judgedIf(isLargest);
-    return [
-      {
-        ...{ row: 'ready', measure: `gateway ready, ${set}` },
-        ...below(10 * patience, seconds, 's'),
-        ...goal,
-        note: `${own.toFixed(1)} s of its processor, ${server.toFixed(1)} s of the API server's`,
-        figures: { size, seconds, own, server },
-      },
-      {
-        ...{ row: 'ready', measure: `gateway's memory, ${set}` },
-        ...below(300, Math.max(atReady, settled), 'MB'),
-        ...goal,
-        note: `at ready ${atReady.toFixed(0)}, ${settleSeconds} s later ${settled.toFixed(0)}, at its peak while it loaded ${peak.toFixed(0)}; heap ${heap.toFixed(0)}, outside ${outside.toFixed(0)}`,
-        figures: { size, atReady, settled, peak, heap, outside },
-      },
-    ];
+    return { seconds, own, server, atReady, settled, peak, heap, outside };
   } finally {
     await gateway.stop('SIGKILL');
   }

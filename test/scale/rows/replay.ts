@@ -116,7 +116,10 @@ function lines(lab: Lab, measured: Measured): Result[] {
       figures: { worst, revocations: report.revocations.length, open: report.open },
     },
     {
-      ...{ row: 'replay', measure: `requests meanwhile, ${keys}, replayed: p99 ÷ that beside changes of another gateway` },
+      ...{
+        row: 'replay',
+        measure: `requests meanwhile, ${keys}, replayed: p99 ÷ that beside changes of another gateway`,
+      },
       ...below(2, after / before, ''),
       ...goal,
       // A ratio of two short times says nothing while other tests run.
