@@ -389,8 +389,8 @@ describe.concurrent('backpressure', () => {
 
   test.each([
     { since: 'a late head', timeouts: { firstByteSeconds: 3, idleSeconds: 0.3 }, pieces: 1 },
-    { since: 'the last piece', timeouts: { firstByteSeconds: 3, idleSeconds: 0.3 }, pieces: 8 },
-    { since: 'the last piece, late', timeouts: { firstByteSeconds: 0.3, idleSeconds: 0.8 }, pieces: 3 },
+    { since: 'the last piece', timeouts: { firstByteSeconds: 3, idleSeconds: 1 }, pieces: 8 },
+    { since: 'the last piece, late', timeouts: { firstByteSeconds: 1, idleSeconds: 1.5 }, pieces: 3 },
   ])('silence since $since is timed from then: never short, noticed soon', async ({ timeouts, pieces }) => {
     let last = 0;
     await using server = await scriptedUpstream(async (socket) => {
