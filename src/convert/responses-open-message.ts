@@ -45,14 +45,11 @@ export class OpenMessage {
 
   say(text: string, entries: readonly unknown[]): void {
     const part = this.#open('output_text');
+    const logprobs = entries.length === 0 ? [] : outputLogprobs(entries);
     part.text.add(text);
-    if (entries.length === 0) {
-      this.#emit(openDelta(part.deltas, text));
-      return;
-    }
-    const logprobs = outputLogprobs(entries);
     for (const entry of logprobs) part.logprobs.push(entry);
-    this.#emit({ type: 'response.output_text.delta', ...this.#at(), delta: text, logprobs });
+    if (logprobs.length === 0) this.#emit(openDelta(part.deltas, text));
+    else this.#emit({ type: 'response.output_text.delta', ...this.#at(), delta: text, logprobs });
   }
 
   refuse(text: string): void {
