@@ -1,3 +1,6 @@
+/** For how long callers are measured beside changes that their gateway does not hear of, to compare with. */
+export const baseSeconds = 20;
+
 /** One change of a key: it is switched off, or on again. */
 interface KeyChange {
   readonly index: number;

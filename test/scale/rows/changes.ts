@@ -5,6 +5,7 @@ import { fineProcessorSeconds, residentBytes } from '../../bench/processor-time.
 import { below, type Result } from '../../bench/result.ts';
 import { percentile } from '../../bench/statistics.ts';
 import type { ChangerOptions, ChangerReport } from '../changer.ts';
+import { baseSeconds } from '../key-changes.ts';
 import type { Lab } from '../lab.ts';
 import { modelNames, type SetSize } from '../population.ts';
 import { requestLoad } from '../request-load.ts';
@@ -12,7 +13,6 @@ import { count, eachSize, judgedIf, type ScaleRow } from '../row.ts';
 
 /** Of the rate that the API server gives for a small set that nobody watches; its collector takes more beside the large one. */
 const rateShare = 0.5;
-const baseSeconds = 20;
 
 /** Keys switched off and on again, many a second, while a gateway serves: how late a revocation bites, and who else feels it. */
 export const changes: ScaleRow = {

@@ -6,6 +6,7 @@ import { below, type Result } from '../../bench/result.ts';
 import { percentile } from '../../bench/statistics.ts';
 import { imageFlags } from '../../support/image-flags.ts';
 import { type RoleProcess, startRole } from '../../support/processes.ts';
+import { baseSeconds } from '../key-changes.ts';
 import type { Lab } from '../lab.ts';
 import { gauge } from '../metric-text.ts';
 import { modelNames, type SetSize } from '../population.ts';
@@ -53,10 +54,12 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
     await load(2_000);
     lab.progress(`${keys}: ${requestsPerSecond} requests/s, nothing changes`);
     const quiet = await load(Math.min(10, seconds) * 1000);
-    const baseSeconds = Math.min(20, seconds);
-    lab.progress(`${keys}: ${perSecond} changes a second for ${baseSeconds} s, replayed to another gateway`);
-    const toOther = { ...order, token: 'other', gateway: other.baseURL(), seconds: baseSeconds };
-    const [, beside] = await Promise.all([changed(worker, toOther), load(baseSeconds * 1000)]);
+    const besideSeconds = Math.min(baseSeconds, seconds);
+    lab.progress(
+      `${keys}: ${perSecond} changes a second for ${besideSeconds} s, replayed to another gateway`,
+    );
+    const toOther = { ...order, token: 'other', gateway: other.baseURL(), seconds: besideSeconds };
+    const [, beside] = await Promise.all([changed(worker, toOther), load(besideSeconds * 1000)]);
     lab.progress(`${keys}: ${perSecond} changes a second for ${seconds} s, replayed`);
     await gateway.probe('/metrics');
     const used = fineProcessorSeconds(gateway.pid);
