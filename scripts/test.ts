@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { apiServerTestsLeftOut } from '../test/support/control-plane/binaries.ts';
 import { runChecks } from './check.ts';
 
@@ -13,6 +13,19 @@ interface Counts {
   skipped: number;
 }
 
+/** What is read of vitest's JSON report. */
+interface Report {
+  numPassedTests: number;
+  numPendingTests: number;
+  numTodoTests: number;
+  testResults: {
+    name: string;
+    status: string;
+    message: string;
+    assertionResults: { fullName: string; status: string; failureMessages: string[] }[];
+  }[];
+}
+
 /** Run only when named: they take packages from registries. */
 const onlyNamed = ['delivery', 'telemetry'];
 const stages = [['unit'], ['wire'], ['crds', 'cluster'], ['proof'], ['chart'], ['console']];
@@ -20,6 +33,8 @@ const apiServerProjects = new Set(['crds', 'cluster', 'proof', 'chart', 'console
 const scratch = mkdtempSync(join(tmpdir(), 'model-gateway-test-'));
 const total: Counts = { passed: 0, failed: 0, skipped: 0 };
 const leftOut: string[] = [];
+/** What failed, told again at the very end: the end is what is kept of a long output. */
+const failures: string[] = [];
 const started = performance.now();
 
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
@@ -35,6 +50,7 @@ if (named.length === 0) {
   heading('check');
   const { passed, failed } = await runChecks();
   add({ passed, failed, skipped: 0 });
+  if (failed > 0) failures.push('check: run `npm run check`');
 }
 for (const stage of stagesToRun()) {
   const runnable = stage.filter((project) => !(apiServerProjects.has(project) && apiServerTestsLeftOut()));
@@ -51,6 +67,7 @@ if (leftOut.length > 0) {
     `Left out by MODEL_GATEWAY_TEST_WITHOUT_API_SERVER: the projects ${leftOut.join(' and ')}, which need an API server`,
   );
 }
+if (failures.length > 0) console.log(`\nFailed:\n${failures.join('\n')}\n`);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = total.failed === 0 ? 0 : 1;
@@ -90,21 +107,49 @@ async function runProjects(projects: readonly string[]): Promise<Counts> {
     child.on('error', () => resolve(1));
     child.on('close', (status) => resolve(status ?? 1));
   });
-  const counts = readCounts(report);
-  // A suite that could not start, or an error outside any test, fails the run without a failed test to count.
-  if (code !== 0 && counts.failed === 0) counts.failed = 1;
+  const { counts, failed } = readReport(report);
+  failures.push(...failed.map((text) => `${projects.join(', ')}: ${text}`));
+  if (code !== 0 && failed.length === 0) {
+    // An error outside any test fails the run without a failed test to count.
+    counts.failed += 1;
+    failures.push(
+      `${projects.join(', ')}: ended with ${code} and no failed test; its error is printed above`,
+    );
+  }
   return counts;
 }
 
-function readCounts(report: string): Counts {
+/** The counts of a report, and a paragraph for each test that failed and each file that could not be run. */
+function readReport(file: string): { counts: Counts; failed: string[] } {
   try {
-    const json = JSON.parse(readFileSync(report, 'utf8')) as Record<string, number>;
+    const report = JSON.parse(readFileSync(file, 'utf8')) as Report;
+    const failed = report.testResults.flatMap((result) => {
+      const path = relative(process.cwd(), result.name);
+      const tests = result.assertionResults.filter(({ status }) => status === 'failed');
+      if (tests.length === 0 && result.status === 'failed') return [`${path}\n${shortened(result.message)}`];
+      return tests.map((test) => `${path} > ${test.fullName}\n${shortened(test.failureMessages.join('\n'))}`);
+    });
     return {
-      passed: json['numPassedTests'] ?? 0,
-      failed: json['numFailedTests'] ?? 0,
-      skipped: (json['numPendingTests'] ?? 0) + (json['numTodoTests'] ?? 0),
+      counts: {
+        passed: report.numPassedTests,
+        failed: failed.length,
+        skipped: report.numPendingTests + report.numTodoTests,
+      },
+      failed,
     };
-  } catch {
-    return { passed: 0, failed: 1, skipped: 0 };
+  } catch (error) {
+    return {
+      counts: { passed: 0, failed: 1, skipped: 0 },
+      failed: [`no report of it can be read: ${error}`],
+    };
   }
+}
+
+/** The first lines of a message, each cut, indented: enough to know what failed, and where. */
+function shortened(message: string): string {
+  const lines = message.split('\n').filter((line) => line.trim() !== '');
+  return lines
+    .slice(0, 12)
+    .map((line) => `    ${line.trimEnd().slice(0, 300)}`)
+    .join('\n');
 }

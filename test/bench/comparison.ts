@@ -1,5 +1,6 @@
 import { coreUnderTest } from './affinity.ts';
 import { fineProcessorSeconds, idleSeconds } from './processor-time.ts';
+import { afterRound, settle } from './settle.ts';
 import { median } from './statistics.ts';
 
 /** What one round of one target counted. */
@@ -55,6 +56,7 @@ export async function compare<T extends Target>(
       const target = targets[index] as T;
       const meter = coreMeter(target);
       const perSecond = await measure(target, meter);
+      await settle(target, afterRound);
       const { own, others } = meter.shares();
       measured[index] = { perSecond, perProcessorSecond: perSecond / own, othersShare: others };
     }
@@ -89,7 +91,8 @@ export interface Meter {
   shares: () => { own: number; others: number };
 }
 
-function coreMeter(target: Target): Meter {
+/** A meter of the core that the targets share, for one of them; where the system does not tell, others had nothing. */
+export function coreMeter(target: Target): Meter {
   const marks = { start: { own: 0, idle: 0, time: 0 }, end: { own: 0, idle: 0, time: 0 } };
   return {
     mark: (edge) => {
