@@ -1,6 +1,7 @@
 import { enableCompileCache } from 'node:module';
 import { basename, join } from 'node:path';
 import process from 'node:process';
+import { setFlagsFromString } from 'node:v8';
 import { consoleCommand } from './console-command.ts';
 import { roleCommands } from './role-commands.ts';
 
@@ -40,7 +41,17 @@ function keepCompiled(): void {
   if (caches) enableCompileCache(join(caches, 'model-gateway', 'compiled'));
 }
 
+/**
+ * V8 makes objects old at birth where those of the same place in the code lived long: what a start makes does, what
+ * requests make at the same places does not. One process in three so kept each request until its whole heap was marked,
+ * four times a second: a quarter fewer requests, and 1 in 100 came 50 ms late.
+ */
+function keepObjectsYoung(): void {
+  setFlagsFromString('--no-allocation-site-pretenuring');
+}
+
 async function startRole(): Promise<void> {
+  keepObjectsYoung();
   const { isUsageError, runRole } = await import('./roles.ts');
   try {
     await runRole(args, name);
