@@ -18,7 +18,7 @@ test('a role makes no object old at birth, whatever lived long while it started'
   });
   expect(plain.stdout, 'what Node.js does by itself').toContain(told);
 
-  await using folders = await newFolders({});
+  await using folders = await newFolders();
   const listen = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
   await using program = startProgram({
     program: [process.execPath, flag, mainFile],

@@ -14,7 +14,8 @@ const row = 'added-latency';
 const goals = { median: 0.5, p99: 2, 'p99.9': 5 } as const;
 type Which = keyof typeof goals;
 type Percentiles = Readonly<Record<Which, number>>;
-type Pair = Record<'bare' | 'gateway', Percentiles>;
+type Side = 'bare' | 'gateway';
+type Pair = Record<Side, Percentiles>;
 
 /** A round of which others had more of the core is taken again, for both sides: its worst hundredth would be theirs. */
 const disturbedShare = 0.02;
@@ -112,18 +113,11 @@ async function added(
   let repeated = 0;
   while (pairs.length < wanted) {
     const order = pairs.length % 2 === 0 ? (['bare', 'gateway'] as const) : (['gateway', 'bare'] as const);
-    const pair: Partial<Pair> = {};
-    let othersShare = 0;
-    for (const side of order) {
-      const one = { bare, gateway }[side];
-      const meter = coreMeter(one);
-      meter.mark('start');
-      pair[side] = percentiles(await measure(one, rate, roundMilliseconds * 3));
-      meter.mark('end');
-      othersShare = Math.max(othersShare, meter.shares().others);
-    }
+    const { pair, othersShare } = await measurePair({ bare, gateway }, order, (one) =>
+      measure(one, rate, roundMilliseconds * 3),
+    );
     if (othersShare > disturbedShare && repeated < wanted) repeated += 1;
-    else pairs.push(pair as Pair);
+    else pairs.push(pair);
   }
   const again =
     repeated > 0 ? `; ${repeated} rounds repeated that others had ${disturbedShare * 100} % of` : '';
@@ -138,6 +132,24 @@ async function added(
       figures: { rate, more, pairs, repeated },
     };
   });
+}
+
+/** One round of each side, and the larger of the shares of the core that others had in them. */
+async function measurePair(
+  sides: Readonly<Record<Side, Contestant>>,
+  order: readonly Side[],
+  measure: (one: Contestant) => Promise<readonly number[]>,
+): Promise<{ pair: Pair; othersShare: number }> {
+  const pair: Partial<Pair> = {};
+  let othersShare = 0;
+  for (const side of order) {
+    const meter = coreMeter(sides[side]);
+    meter.mark('start');
+    pair[side] = percentiles(await measure(sides[side]));
+    meter.mark('end');
+    othersShare = Math.max(othersShare, meter.shares().others);
+  }
+  return { pair: pair as Pair, othersShare };
 }
 
 function percentiles(values: readonly number[]): Percentiles {
