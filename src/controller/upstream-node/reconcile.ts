@@ -53,6 +53,8 @@ export function nodeReconcile(tools: NodeTools): Reconcile {
   const tracked = new Map<string, Tracked>();
   const echo = new Echo<UpstreamNode>(clock.now);
   const contacts = new Contacts(tools.concurrency, metrics.contactsInFlight);
+  // To make a log for each reconcile, which then says nothing, was a twentieth of what a controller at rest did.
+  const tells = tools.log.isLevelEnabled('debug');
 
   function forget(id: string): void {
     tracked.get(id)?.inFlight?.abort.abort();
@@ -102,7 +104,8 @@ export function nodeReconcile(tools: NodeTools): Reconcile {
     });
   }
 
-  return async (id, { signal, log }) => {
+  return async (id, context) => {
+    const { signal } = context;
     const [namespace = '', name = ''] = id.split('/');
     const entry = store.node(namespace, name);
     if (entry === undefined) {
@@ -118,18 +121,19 @@ export function nodeReconcile(tools: NodeTools): Reconcile {
     if (decided.status !== undefined) {
       await store.writeStatus('UpstreamNode', seen.resource, decided.status, signal);
       echo.wrote(seen.resource, decided.status, store.get('UpstreamNode', namespace, name));
-      log.debug({ phase: decided.status.phase }, 'Updated status of UpstreamNode');
+      if (tells) context.log.debug({ phase: decided.status.phase }, 'Updated status of UpstreamNode');
     }
     own.memory = decided.memory;
     if (own.ended === ended) own.ended = undefined;
     for (const event of decided.events) store.recordEvent({ ...event, regarding: regarding(seen.resource) });
     if (decided.contact !== undefined) {
       const { kind, cause } = decided.contact;
-      log.debug({ kind, cause }, 'Contacting UpstreamNode');
+      if (tells) context.log.debug({ kind, cause }, 'Contacting UpstreamNode');
       contact(own, gathered, decided.contact);
     }
     if (decided.nextDueMs === undefined) return {};
-    return { requeueAfterMs: Math.max(decided.nextDueMs - clock.now(), shortestWaitMs) };
+    const wakeMs = Math.ceil(decided.nextDueMs / togetherMs) * togetherMs;
+    return { requeueAfterMs: Math.max(wakeMs - clock.now(), shortestWaitMs) };
   };
 }
 
@@ -148,6 +152,11 @@ async function asked(
   }
 }
 
+/**
+ * What falls due within one second is done at its end, together: of a thousand nodes, one each 60 ms, every check found the
+ * processor's caches cold, and a controller at rest took half as much again.
+ */
+const togetherMs = 1_000;
 /** Keeps a schedule that fell due meanwhile from turning into a loop without a pause. */
 const shortestWaitMs = 50;
 
