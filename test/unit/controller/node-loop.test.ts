@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
-import { systemClock } from '../../../src/controller/clock.ts';
+import { type Clock, systemClock } from '../../../src/controller/clock.ts';
 import { createControllerMetrics } from '../../../src/controller/metrics.ts';
 import { Queue } from '../../../src/controller/queue.ts';
 import { nodeReconcile } from '../../../src/controller/upstream-node/reconcile.ts';
@@ -49,41 +49,61 @@ test('a new node is synced and ready, with its credential, in two writes', async
   );
 });
 
+/** The reconcile of nodes without workers: the test calls it. Every node answers with one model. */
+function bareLoop(memory: ReturnType<typeof memoryStore>, clock: Clock, onAsked: () => void = () => {}) {
+  const metrics = createControllerMetrics(new Registry(), clock.now);
+  const queue = new Queue(systemClock, metrics.controller('n', () => []).queue);
+  ends.add(async () => queue.close());
+  const log = pino({ level: 'silent' });
+  const { signal } = new AbortController();
+  const reconcile = nodeReconcile({
+    ...{ store: memory.store, metrics, clock, log, queue, concurrency: 1, signal },
+    ask: async () => {
+      onAsked();
+      return { kind: 'models', names: ['m'], truncated: false };
+    },
+    release: () => {},
+  });
+  return { queue, reconcile: (id: string) => reconcile(id, { signal, log }) };
+}
+
 test('a watch that lags causes no second sync', async () => {
   const memory = memoryStore();
   memory.apply(nodeOf('n'));
   const release = memory.lag();
-  const registry = new Registry();
-  const metrics = createControllerMetrics(registry, systemClock.now);
-  const queue = new Queue(systemClock, metrics.controller('n', () => []).queue);
-  ends.add(async () => queue.close());
   let asked = 0;
-  const log = pino({ level: 'silent' });
-  const { signal } = new AbortController();
-  const reconcile = nodeReconcile({
-    store: memory.store,
-    ask: async () => {
-      asked += 1;
-      return { kind: 'models', names: ['m'], truncated: false };
-    },
-    metrics,
-    clock: systemClock,
-    log,
-    queue,
-    release: () => {},
-    concurrency: 1,
-    signal,
+  const { queue, reconcile } = bareLoop(memory, systemClock, () => {
+    asked += 1;
   });
-  await reconcile('home/n', { signal, log });
+  await reconcile('home/n');
   expect(await queue.take()).toBe('home/n');
-  await reconcile('home/n', { signal, log });
+  await reconcile('home/n');
   expect([asked, statusWrites(memory, 'n')]).toEqual([1, 2]);
   expect(memory.store.get('UpstreamNode', 'home', 'n')?.status).toBeUndefined();
-  await reconcile('home/n', { signal, log });
+  await reconcile('home/n');
   release();
   expect(memory.store.get('UpstreamNode', 'home', 'n')?.status?.phase).toBe('ready');
-  await reconcile('home/n', { signal, log });
+  await reconcile('home/n');
   expect([asked, statusWrites(memory, 'n')]).toEqual([1, 2]);
+});
+
+test('what falls due within one second is looked at together, at its end', async () => {
+  const memory = memoryStore();
+  const nowMs = Date.UTC(2026, 10, 21) + 123;
+  const { queue, reconcile } = bareLoop(memory, { ...systemClock, now: () => nowMs });
+  const wakes: number[] = [];
+  for (let number = 0; number < 40; number += 1) {
+    const id = `home/n${number}`;
+    memory.apply(nodeOf(`n${number}`));
+    await reconcile(id);
+    expect(await queue.take()).toBe(id);
+    const { requeueAfterMs = 0 } = await reconcile(id);
+    wakes.push(nowMs + requeueAfterMs);
+  }
+  expect(wakes.filter((wake) => wake % 1_000 !== 0)).toEqual([]);
+  // Still spread over the minute, by the names of the nodes.
+  expect(new Set(wakes).size).toBeGreaterThan(15);
+  expect([Math.min(...wakes) > nowMs + 6_000, Math.max(...wakes) <= nowMs + 61_000]).toEqual([true, true]);
 });
 
 test('a restart contacts nobody and writes nothing; annotation, address and credential cause a sync each', async () => {
