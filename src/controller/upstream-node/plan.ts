@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { timeOf, timeText } from '../../resources/time.ts';
-import type { StatusModel, UpstreamNodeStatus } from '../../resources/upstream-node.ts';
+import type { UpstreamNodeStatus } from '../../resources/upstream-node.ts';
 import { conditionList, type Observation } from '../conditions.ts';
 import { type DueContact, dueContact, nextDue } from './due.ts';
 import { type NodeEvent, nodeEvents } from './events.ts';
@@ -141,18 +141,12 @@ function statusOf(
     models,
     ...(isTruncated(found, before, truncated) ? { modelsTruncated: true } : {}),
     modelCount: models.length,
-    enabledModelCount: enabledCount(models, before),
+    enabledModelCount: models.filter(({ enabled }) => enabled).length,
     ...sync.fields,
     ...(checkTime === undefined ? {} : { lastHealthCheckTime: checkTime }),
     apiKeySet: credentials.state === 'Resolved' && credentials.apiKeySet,
     conditions: conditionList(observations, progress, before.conditions, generation, nowMs),
   };
-}
-
-/** Counted anew only where the list is: a thousand lists of 500 at each check are read from cold memory. */
-function enabledCount(models: readonly StatusModel[], before: UpstreamNodeStatus): number {
-  const known = models === before.models ? before.enabledModelCount : undefined;
-  return known ?? models.filter(({ enabled }) => enabled).length;
 }
 
 function isTruncated({ sync }: Finding, before: UpstreamNodeStatus, truncated: boolean): boolean {
