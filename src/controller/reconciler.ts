@@ -9,6 +9,8 @@ import { TerminalError } from './terminal-error.ts';
 export interface ReconcileContext {
   readonly signal: AbortSignal;
   readonly log: Log;
+  /** `log.debug`, for what most reconciles say: where nobody reads that much, no log is made for it. */
+  readonly debug: (fields: object, message: string) => void;
 }
 
 /** When to look again although nothing changed. */
@@ -92,6 +94,9 @@ async function reconcileOnce(
       signal: limit,
       get log() {
         return own();
+      },
+      debug: (fields, message) => {
+        if (log.isLevelEnabled('debug')) own().debug(fields, message);
       },
     });
     queue.forgive(id);

@@ -53,8 +53,6 @@ export function nodeReconcile(tools: NodeTools): Reconcile {
   const tracked = new Map<string, Tracked>();
   const echo = new Echo<UpstreamNode>(clock.now);
   const contacts = new Contacts(tools.concurrency, metrics.contactsInFlight);
-  // To make a log for each reconcile, which then says nothing, was a twentieth of what a controller at rest did.
-  const tells = tools.log.isLevelEnabled('debug');
 
   function forget(id: string): void {
     tracked.get(id)?.inFlight?.abort.abort();
@@ -104,8 +102,7 @@ export function nodeReconcile(tools: NodeTools): Reconcile {
     });
   }
 
-  return async (id, context) => {
-    const { signal } = context;
+  return async (id, { signal, debug }) => {
     const [namespace = '', name = ''] = id.split('/');
     const entry = store.node(namespace, name);
     if (entry === undefined) {
@@ -121,14 +118,14 @@ export function nodeReconcile(tools: NodeTools): Reconcile {
     if (decided.status !== undefined) {
       await store.writeStatus('UpstreamNode', seen.resource, decided.status, signal);
       echo.wrote(seen.resource, decided.status, store.get('UpstreamNode', namespace, name));
-      if (tells) context.log.debug({ phase: decided.status.phase }, 'Updated status of UpstreamNode');
+      debug({ phase: decided.status.phase }, 'Updated status of UpstreamNode');
     }
     own.memory = decided.memory;
     if (own.ended === ended) own.ended = undefined;
     for (const event of decided.events) store.recordEvent({ ...event, regarding: regarding(seen.resource) });
     if (decided.contact !== undefined) {
       const { kind, cause } = decided.contact;
-      if (tells) context.log.debug({ kind, cause }, 'Contacting UpstreamNode');
+      debug({ kind, cause }, 'Contacting UpstreamNode');
       contact(own, gathered, decided.contact);
     }
     if (decided.nextDueMs === undefined) return {};

@@ -64,7 +64,7 @@ function bareLoop(memory: ReturnType<typeof memoryStore>, clock: Clock, onAsked:
     },
     release: () => {},
   });
-  return { queue, reconcile: (id: string) => reconcile(id, { signal, log }) };
+  return { queue, reconcile: (id: string) => reconcile(id, { signal, log, debug: () => {} }) };
 }
 
 test('a watch that lags causes no second sync', async () => {

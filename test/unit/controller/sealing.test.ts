@@ -11,7 +11,7 @@ const { signal } = new AbortController();
 const silent = pino({ level: 'silent' });
 
 const reconcile = (memory: MemoryStore, log: Logger = silent) =>
-  sealingReconcile(memory.store)(key, { signal, log });
+  sealingReconcile(memory.store)(key, { signal, log, debug: () => {} });
 const published = (memory: MemoryStore) =>
   memory.writes.filter(({ what }) => what === 'publish').map(({ name }) => name);
 
