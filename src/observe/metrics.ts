@@ -1,9 +1,14 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { replaceEventLoopLag } from './event-loop-lag.ts';
+
+/** As good as never, in milliseconds. */
+const neverMs = 2 ** 31 - 1;
 
 /** A registry with Node's own metrics and `modelgateway_build_info`. */
 export function createRegistry(version: string, role: string): Registry {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: neverMs });
+  replaceEventLoopLag(registry);
   new Gauge({
     name: 'modelgateway_build_info',
     help: 'Always 1; the labels say what runs.',

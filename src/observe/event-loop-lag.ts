@@ -1,0 +1,45 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Gauge, type Registry } from 'prom-client';
+
+/** How often the event loop is looked at, in milliseconds. Each look wakes a process that has nothing to do. */
+const everyMs = 100;
+
+/** The times from look to look, in nanoseconds. */
+type Times = ReturnType<typeof monitorEventLoopDelay>;
+
+const statistics: Readonly<Record<string, (times: Times) => number>> = {
+  min: ({ min }) => lateness(min),
+  max: ({ max }) => lateness(max),
+  mean: ({ mean }) => lateness(mean),
+  stddev: ({ stddev }) => stddev,
+  p50: (times) => lateness(times.percentile(50)),
+  p90: (times) => lateness(times.percentile(90)),
+  p99: (times) => lateness(times.percentile(99)),
+};
+
+/**
+ * Registers `nodejs_eventloop_lag_*_seconds` since the scrape before, in place of prom-client's own of these names: those
+ * look every 10 ms, for which a process at rest took 1 % of a core, and tell these 10 ms as lag.
+ */
+export function replaceEventLoopLag(registry: Registry): void {
+  const times = monitorEventLoopDelay({ resolution: everyMs });
+  times.enable();
+  const readings: (() => void)[] = [];
+  const collect = () => {
+    for (const read of readings) read();
+    times.reset();
+  };
+  for (const [statistic, value] of Object.entries(statistics)) {
+    const name = `nodejs_eventloop_lag_${statistic}_seconds`;
+    registry.removeSingleMetric(name);
+    const help = `Event loop delays since the scrape before: ${statistic}.`;
+    // The first of them reads for all, before the others are asked.
+    const first = readings.length === 0 ? { collect } : {};
+    const gauge = new Gauge({ name, help, registers: [registry], ...first });
+    readings.push(() => gauge.set(times.count === 0 ? 0 : value(times) / 1e9));
+  }
+}
+
+function lateness(nanoseconds: number): number {
+  return Math.max(0, nanoseconds - everyMs * 1e6);
+}
