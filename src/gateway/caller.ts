@@ -129,7 +129,23 @@ export class Caller extends SilenceListener implements BatchedWriter {
       this.started = 'keepAlives';
     }
     // Where the caller takes nothing, more of it would only pile up.
-    if (!this.#response.writableNeedDrain) this.write(this.sendsIds ? ': keepalive\n' : ': keepalive\n\n');
+    if (this.#response.writableNeedDrain) return;
+    const comment = this.sendsIds ? lineComment : eventComment;
+    if (!this.#writeChunk(comment)) this.write(comment.bytes);
+  }
+
+  /**
+   * Writes a chunk that stands ready, past node:http, which would make it of four pieces for each stream; false where it
+   * may not: the head is not sent, something waits, the answer has no chunks or is ended.
+   */
+  #writeChunk({ bytes, chunk }: Comment): boolean {
+    const { socket, chunkedEncoding, writableLength, writableEnded } = this.#response;
+    if (this.bytesOut === 0 || this.gone || this.#broken || this.#corked !== undefined) return false;
+    if (socket === null || !chunkedEncoding || writableLength > 0 || writableEnded) return false;
+    if (this.#silence !== undefined) this.heardAt = this.#silence.turn;
+    this.bytesOut += bytes.length;
+    socket.write(chunk);
+    return true;
   }
 
   /** False when the caller takes no more for now; the listener's `drained` says when it does. */
@@ -247,6 +263,22 @@ export class Caller extends SilenceListener implements BatchedWriter {
 
 /** Headers of every event stream, flat. */
 export const eventStreamHeaders: readonly string[] = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
+
+interface Comment {
+  bytes: Buffer;
+  /** The same as a chunk of HTTP/1.1 (RFC 9112, section 7.1). */
+  chunk: Buffer;
+}
+
+const eventComment = comment(': keepalive\n\n');
+const lineComment = comment(': keepalive\n');
+
+function comment(text: string): Comment {
+  return {
+    bytes: Buffer.from(text),
+    chunk: Buffer.from(`${text.length.toString(16)}\r\n${text}\r\n`),
+  };
+}
 
 /** Texts as bytes, once: node:http would measure a text, put it behind its head and then encode both. */
 function bytesOf(text: Buffer | string): Buffer {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
+import { rawExchange } from '../support/raw-http.ts';
 import type { ScriptedUpstream } from '../support/upstream.ts';
 import type { Behaviour } from '../support/upstream-behaviours.ts';
 
@@ -111,6 +112,22 @@ describe('keep-alives', () => {
     upstream.respondWith('/chat/completions', pieces([`id: 1\n${chunk('a')}`, 250, done]));
     const text = await (await ask()).text();
     expect(text.replace(/(: keepalive\n)+/, 'kept alive ')).toBe(`id: 1\n${chunk('a')}kept alive ${done}`);
+  });
+
+  test.each([
+    ['HTTP/1.1', 'd\r\n: keepalive\n\n\r\n'],
+    ['HTTP/1.0', ': keepalive\n\n'],
+  ])('%s: in chunks where the answer has chunks', async (version, comment) => {
+    upstream.respondWith('/chat/completions', pieces([chunk('a'), 350, done]));
+    const body = JSON.stringify({ model: 'm', messages: [], stream: true });
+    const head = [
+      ...[`POST /v1/chat/completions ${version}`, 'host: x', `authorization: Bearer ${gateway.key}`],
+      ...['content-type: application/json', `content-length: ${body.length}`, 'connection: close'],
+    ];
+    const answer = await rawExchange(gateway.port, `${head.join('\r\n')}\r\n\r\n${body}`);
+    const [before = '', after = ''] = answer.split(comment.repeat(3));
+    expect(before).toContain(chunk('a'));
+    expect(after.replaceAll(comment, '')).toBe(version === 'HTTP/1.1' ? `e\r\n${done}\r\n0\r\n\r\n` : done);
   });
 
   test.each<[string, Behaviour]>([

@@ -12,6 +12,8 @@ const row = 'open-streams';
 const manyStreams = 8000;
 /** Each stream is written to once in this time while its node is silent. */
 const keepAliveMilliseconds = 15_000;
+/** Keep-alives of each that are waited for. */
+const keepAlivesEach = 4;
 const keepAliveLine = Buffer.from('\n: ');
 const patienceMilliseconds = 60_000;
 
@@ -53,7 +55,7 @@ export const openStreams: Row = {
   },
 };
 
-/** Opens streams and looks at the process for two keep-alives of each; throws when one is lost or gets none. */
+/** Opens streams and looks at the process for `keepAlivesEach` of each; throws when one is lost or gets fewer. */
 async function hold(lab: Lab, gateway: ProcessUnderTest, count: number) {
   const connections: LoadConnection[] = [];
   const lines = new Map<LoadConnection, number>();
@@ -90,14 +92,15 @@ async function hold(lab: Lab, gateway: ProcessUnderTest, count: number) {
     await delay(lab.options.check ? 100 : 2000);
     const linesBefore = sum(lines);
     const [before, from] = [fineProcessorSeconds(gateway.pid), performance.now()];
-    // What is left of streams' openings is collected meanwhile, too: that is part of their cost.
-    await delay(lab.options.check ? 500 : 2 * keepAliveMilliseconds);
+    // The heap is marked once meanwhile, for what the openings left: 1 % of a core over 30 s, half of it over 60.
+    await delay(lab.options.check ? 500 : keepAlivesEach * keepAliveMilliseconds);
     const seconds = (performance.now() - from) / 1000;
     const share = (fineProcessorSeconds(gateway.pid) - before) / seconds;
     const keepAlives = sum(lines) - linesBefore;
     if (failure !== undefined) throw failure;
-    const silent = connections.filter((one) => (lines.get(one) ?? 0) === 0).length;
-    if (!lab.options.check && silent > 0) throw new Error(`${silent} of ${count} streams got no keep-alive`);
+    const silent = connections.filter((one) => (lines.get(one) ?? 0) < keepAlivesEach).length;
+    if (!lab.options.check && silent > 0)
+      throw new Error(`${silent} of ${count} streams got fewer than ${keepAlivesEach} keep-alives`);
     return { share, keepAlives, seconds, bytes: gateway.residentBytes() };
   } finally {
     for (const connection of connections) connection.close();
