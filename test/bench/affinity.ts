@@ -20,6 +20,11 @@ export function coreUnderTest(): number | undefined {
   return canPin() ? allowed[0] : undefined;
 }
 
+/** The core under test and the generator's; none where processes cannot be pinned. */
+export function coresInUse(): number[] {
+  return canPin() ? allowed.slice(0, 2) : [];
+}
+
 /** Puts every thread of the process under test on the first core; does nothing where that cannot be done. */
 export function pinUnderTest(pid: number): void {
   setCores(pid, String(allowed[0]));

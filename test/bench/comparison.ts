@@ -91,19 +91,22 @@ export interface Meter {
   shares: () => { own: number; others: number };
 }
 
-/** A meter of the core that the targets share, for one of them; where the system does not tell, others had nothing. */
-export function coreMeter(target: Target): Meter {
+/**
+ * A meter of the core that the targets share, for one of them; where the system does not tell, others had nothing. `idle` tells the
+ * seconds for which that core has had nothing to do.
+ */
+export function coreMeter(target: Target, idle = () => idleSeconds(coreUnderTest())): Meter {
   const marks = { start: { own: 0, idle: 0, time: 0 }, end: { own: 0, idle: 0, time: 0 } };
   return {
     mark: (edge) => {
       const own = fineProcessorSeconds(target.pid);
-      marks[edge] = { own, idle: idleSeconds(coreUnderTest()), time: performance.now() / 1000 };
+      marks[edge] = { own, idle: idle(), time: performance.now() / 1000 };
     },
     shares: () => {
       const seconds = marks.end.time - marks.start.time;
       const own = (marks.end.own - marks.start.own) / seconds;
-      const idle = (marks.end.idle - marks.start.idle) / seconds;
-      const others = Math.max(0, 1 - own - idle);
+      const idleShare = (marks.end.idle - marks.start.idle) / seconds;
+      const others = Math.max(0, 1 - own - idleShare);
       return { own, others: Number.isNaN(others) ? 0 : others };
     },
   };
