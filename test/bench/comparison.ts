@@ -40,12 +40,13 @@ const busyShare = 0.05;
 
 /**
  * Measures targets in turns (A B B A A B …), so that whatever else the machine does meets them alike, and compares the last target
- * with the one before it, round by round.
+ * with the one before it, round by round. `idle` is that of `coreMeter`.
  */
 export async function compare<T extends Target>(
   targets: readonly T[],
   rounds: number,
   measure: (target: T, meter: Meter) => Promise<number>,
+  idle?: () => number,
 ): Promise<Comparison> {
   const results: Round[][] = [];
   for (let round = 0; round < rounds; round++) {
@@ -54,7 +55,7 @@ export async function compare<T extends Target>(
     const measured: Round[] = [];
     for (const index of order) {
       const target = targets[index] as T;
-      const meter = coreMeter(target);
+      const meter = coreMeter(target, idle);
       const perSecond = await measure(target, meter);
       await settle(target, afterRound);
       const { own, others } = meter.shares();

@@ -1,5 +1,6 @@
 import { type ClosedLoop, runClosedLoop } from '../closed-loop.ts';
 import { type Comparison, compare, type Meter, type Ratio, ratioOf } from '../comparison.ts';
+import { keepAwake } from '../keep-awake.ts';
 import type { Lab } from '../lab.ts';
 import type { Result } from '../result.ts';
 import { throughputNote } from '../rows/throughput.ts';
@@ -32,7 +33,12 @@ export async function compareRates(sides: readonly Side[], rounds: number): Prom
   for (const side of sides) {
     if (side.warmUp > 0) await rateOf({ ...side, milliseconds: side.warmUp });
   }
-  return compare(sides, rounds, (side, meter) => rateOf(side, meter));
+  const awake = await keepAwake();
+  try {
+    return await compare(sides, rounds, (side, meter) => rateOf(side, meter), awake.idleSeconds);
+  } finally {
+    await awake.stop();
+  }
 }
 
 export async function rateOf(side: Omit<Side, 'pid' | 'warmUp'>, meter?: Meter): Promise<number> {

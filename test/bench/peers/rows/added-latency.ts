@@ -107,7 +107,7 @@ async function added(
   saturation: (one: Contestant, milliseconds: number) => Promise<number>,
   measure: (one: Contestant, rate: number, milliseconds: number) => Promise<readonly number[]>,
 ): Promise<Result[]> {
-  const { rounds, roundMilliseconds, warmUpMilliseconds, check } = lab.options;
+  const { latencyPairs: wanted, roundMilliseconds, warmUpMilliseconds, check } = lab.options;
   const [bare, gateway] = [await bareContestant(lab), await gatewayContestant(lab)];
   lab.progress(`added latency: ${what}`);
   const awake = await keepAwake();
@@ -116,8 +116,6 @@ async function added(
     const rates: number[] = [];
     for (const one of [bare, gateway]) rates.push(await saturation(one, roundMilliseconds * 2));
     const rate = check ? 100 : Math.min(...rates) / 2;
-    // Twice those of rates: some have a collection of the whole heap in them, and the median must not.
-    const wanted = rounds * 2;
     const taken: Pair[] = [];
     const isCalm = ({ disturbed }: Pair) => disturbed <= disturbedShare;
     while (taken.filter(isCalm).length < wanted && taken.length < wanted * mostPairs) {

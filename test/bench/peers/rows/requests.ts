@@ -54,7 +54,7 @@ async function withConnections(lab: Lab, connections: number): Promise<Result[]>
       return [ratioLine({ row, measure }, comparison, { over: 1, under: 0 }, goal)];
     });
   };
-  results.push(...(await beside('nginx', undefined, { rounds, warmUp: 500 })));
+  results.push(...(await beside('nginx', undefined, { rounds: 7, warmUp: 500 })));
   results.push(...(await beside('portkey', 10, { rounds, milliseconds: 800, warmUp: 5000 })));
   // Its answers come so slowly that a shorter round would count bursts.
   const milliseconds = connections > 100 ? 5000 : 2000;
