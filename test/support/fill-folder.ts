@@ -27,6 +27,8 @@ export async function fillFolder(
     await rename(made, folder);
   } finally {
     await remove(staging);
+    // The guard ends some time later, when the next way of filling it may have made the folder again.
+    guard.keepFolder(staging);
     guard.release();
   }
 }
