@@ -116,16 +116,9 @@ async function added(
     const rates: number[] = [];
     for (const one of [bare, gateway]) rates.push(await saturation(one, roundMilliseconds * 2));
     const rate = check ? 100 : Math.min(...rates) / 2;
-    const taken: Pair[] = [];
-    const isCalm = ({ disturbed }: Pair) => disturbed <= disturbedShare;
-    while (taken.filter(isCalm).length < wanted && taken.length < wanted * mostPairs) {
-      const order = taken.length % 2 === 0 ? (['bare', 'gateway'] as const) : (['gateway', 'bare'] as const);
-      taken.push(
-        await measurePair({ bare, gateway }, order, awake, (one) =>
-          measure(one, rate, roundMilliseconds * 3),
-        ),
-      );
-    }
+    const taken = await takePairs(wanted, (order) =>
+      measurePair({ bare, gateway }, order, awake, (one) => measure(one, rate, roundMilliseconds * 3)),
+    );
     const pairs = taken.toSorted((a, b) => a.disturbed - b.disturbed).slice(0, wanted);
     const worst = ((pairs.at(-1)?.disturbed ?? 0) * 100).toFixed(1);
     const of = `; the ${wanted} calmest of ${taken.length} pairs, disturbed for ${worst} % at most`;
@@ -143,6 +136,18 @@ async function added(
   } finally {
     await awake.stop();
   }
+}
+
+/** Pairs until so many of them are calm, which side goes first in turns. */
+async function takePairs(
+  wanted: number,
+  measure: (order: readonly Side[]) => Promise<Pair>,
+): Promise<readonly Pair[]> {
+  const taken: Pair[] = [];
+  const calm = () => taken.filter(({ disturbed }) => disturbed <= disturbedShare).length;
+  while (calm() < wanted && taken.length < wanted * mostPairs)
+    taken.push(await measure(taken.length % 2 === 0 ? ['bare', 'gateway'] : ['gateway', 'bare']));
+  return taken;
 }
 
 /** One round of each side. */

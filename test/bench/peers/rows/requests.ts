@@ -1,4 +1,5 @@
 import { plainRequest } from '../../bench-requests.ts';
+import { ratioOf } from '../../comparison.ts';
 import { callerOf, type Lab } from '../../lab.ts';
 import type { Result, Row } from '../../result.ts';
 import { headroom, measureStraight } from '../../rows/throughput.ts';
@@ -49,9 +50,17 @@ async function withConnections(lab: Lab, connections: number): Promise<Result[]>
     return besidePeer(lab, peer, { row, measure, goal }, async (one) => {
       lab.progress(measure);
       const { milliseconds = roundMilliseconds, warmUp } = more;
-      const sides = [await side(one, { milliseconds, warmUp }), await side(gateway, { warmUp: 0 })];
+      const known = { warmUp: 0 };
+      const sides = [
+        await side(one, { milliseconds, warmUp }),
+        await side(bare, known),
+        await side(gateway, known),
+      ];
       const comparison = await compareRates(sides, more.rounds);
-      return [ratioLine({ row, measure }, comparison, { over: 1, under: 0 }, goal)];
+      const line = ratioLine({ row, measure }, comparison, { over: 2, under: 0 }, goal);
+      // What Node.js itself can do on this machine.
+      const { ratio: limit } = ratioOf(comparison.rounds, 1, 0);
+      return [{ ...line, note: `${line.note}; bare ÷ ${titles[peer]} ${limit.toPrecision(3)}` }];
     });
   };
   results.push(...(await beside('nginx', undefined, { rounds: 7, warmUp: 500 })));
