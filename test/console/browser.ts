@@ -1,6 +1,9 @@
 import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import sparticuz from '@sparticuz/chromium';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { withExclusiveLock } from '../support/exclusive-lock.ts';
 
 const machines = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 /** Those of the packaged browser for a machine without a display; nothing here weakens what a page may do. */
@@ -10,10 +13,24 @@ const flags = ['--headless=shell', '--no-sandbox', '--no-zygote', '--disable-gpu
 export async function startBrowser(): Promise<Browser> {
   const own = process.env['CHROMIUM'] ?? machines.find((path) => existsSync(path));
   return chromium.launch({
-    executablePath: own ?? (await sparticuz.executablePath()),
+    executablePath: own ?? (await packagedBrowser()),
     headless: true,
     args: own === undefined ? flags : ['--no-sandbox'],
   });
+}
+
+/**
+ * The browser inside the npm package, unpacked into the folder for temporary files where it is not there yet. One process at
+ * a time: another one would take the half-written file for the browser, and fail to start it (ETXTBSY).
+ */
+function packagedBrowser(): Promise<string> {
+  const lock = join(tmpdir(), 'model-gateway-chromium.lock');
+  return withExclusiveLock(
+    lock,
+    90_000,
+    () => {},
+    () => sparticuz.executablePath(),
+  );
 }
 
 /** One person at a browser of their own. */
