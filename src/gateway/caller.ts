@@ -136,13 +136,13 @@ export class Caller extends SilenceListener implements BatchedWriter {
 
   /**
    * Writes a chunk that stands ready, past node:http, which would make it of four pieces for each stream; false where it
-   * may not: the head is not sent, something waits, the answer has no chunks or is ended.
+   * may not: the head is not sent, something waits, the answer has no chunks or is ended. The clock that tells of silence counts
+   * what it told of as heard.
    */
   #writeChunk({ bytes, chunk }: Comment): boolean {
     const { socket, chunkedEncoding, writableLength, writableEnded } = this.#response;
     if (this.bytesOut === 0 || this.gone || this.#broken || this.#corked !== undefined) return false;
     if (socket === null || !chunkedEncoding || writableLength > 0 || writableEnded) return false;
-    if (this.#silence !== undefined) this.heardAt = this.#silence.turn;
     this.bytesOut += bytes.length;
     socket.write(chunk);
     return true;

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { replaceEventLoopLag } from './event-loop-lag.ts';
 
-/** As good as never, in milliseconds. */
+/** How often prom-client is to look at the event loop, in milliseconds: as good as never, `replaceEventLoopLag` does. */
 const neverMs = 2 ** 31 - 1;
 
 /** A registry with Node's own metrics and `modelgateway_build_info`. */

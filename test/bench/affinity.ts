@@ -17,7 +17,7 @@ export function canPin(): boolean {
 
 /** The core of the process under test; undefined where processes cannot be pinned. */
 export function coreUnderTest(): number | undefined {
-  return canPin() ? allowed[0] : undefined;
+  return coresInUse()[0];
 }
 
 /** The core under test and the generator's; none where processes cannot be pinned. */

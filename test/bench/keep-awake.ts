@@ -26,7 +26,7 @@ const spin = `
   })();`;
 
 /**
- * Keeps both cores from sleeping while latencies are taken. A virtual machine's core that has nothing to do is given back to the
+ * Keeps both cores from sleeping while rates or latencies are compared. A virtual machine's core that has nothing to do is given back to the
  * host and comes back when the host likes: of an echo over loopback with 2 ms between two, p99 was 2.3 to 5.3 ms, with cores awake
  * 0.5 to 0.7. At half saturation cores sleep thousands of times a second, and that was told as the proxies' latency.
  */
