@@ -9,6 +9,8 @@ interface Round {
   perProcessorSecond: number;
   /** Share of the time in which other processes had the target's core. */
   othersShare: number;
+  /** Share of the time in which that core had nothing to do; NaN where the system does not tell. */
+  idleShare: number;
 }
 
 /** One target ÷ another, round by round. */
@@ -58,8 +60,8 @@ export async function compare<T extends Target>(
       const meter = coreMeter(target, idle);
       const perSecond = await measure(target, meter);
       await settle(target, afterRound);
-      const { own, others } = meter.shares();
-      measured[index] = { perSecond, perProcessorSecond: perSecond / own, othersShare: others };
+      const { own, others, idle: idleShare } = meter.shares();
+      measured[index] = { perSecond, perProcessorSecond: perSecond / own, othersShare: others, idleShare };
     }
     results.push(measured);
   }
@@ -89,7 +91,7 @@ export function ratioOf(rounds: Comparison['rounds'], over: number, under: numbe
 /** Told when a round's counting begins and ends; then tells who had the core meanwhile. */
 export interface Meter {
   mark: (edge: 'start' | 'end') => void;
-  shares: () => { own: number; others: number };
+  shares: () => { own: number; others: number; idle: number };
 }
 
 /**
@@ -106,9 +108,9 @@ export function coreMeter(target: Target, idle = () => idleSeconds(coreUnderTest
     shares: () => {
       const seconds = marks.end.time - marks.start.time;
       const own = (marks.end.own - marks.start.own) / seconds;
-      const idleShare = (marks.end.idle - marks.start.idle) / seconds;
-      const others = Math.max(0, 1 - own - idleShare);
-      return { own, others: Number.isNaN(others) ? 0 : others };
+      const idle = (marks.end.idle - marks.start.idle) / seconds;
+      const others = Math.max(0, 1 - own - idle);
+      return { own, others: Number.isNaN(others) ? 0 : others, idle };
     },
   };
 }

@@ -1,11 +1,11 @@
 import { plainRequest } from '../../bench-requests.ts';
 import { ratioOf } from '../../comparison.ts';
-import { callerOf, type Lab } from '../../lab.ts';
+import type { Lab } from '../../lab.ts';
 import type { Result, Row } from '../../result.ts';
-import { headroom, measureStraight } from '../../rows/throughput.ts';
+import { waitLine } from '../../rows/throughput.ts';
 import { bareContestant, besidePeer, type Contestant, gatewayContestant, titles } from '../contestants.ts';
 import { knownPlain } from '../known-answer.ts';
-import { compareRates, plainSide, rateOf, ratioLine, type Side } from '../rates.ts';
+import { compareRates, plainSide, ratioLine, type Side } from '../rates.ts';
 
 const row = 'requests';
 const promptBytes = 1000;
@@ -30,15 +30,10 @@ async function withConnections(lab: Lab, connections: number): Promise<Result[]>
   };
   const [bare, gateway] = [await bareContestant(lab), await gatewayContestant(lab)];
   lab.progress(`${name}: bare proxy and gateway`);
-  const bytes = plainRequest(callerOf(lab.upstream), promptBytes);
-  const upstream = { port: lab.upstream.port, connections, request: () => bytes };
-  const straight = await measureStraight(lab, (milliseconds) =>
-    rateOf({ ...upstream, milliseconds, expected: { bodyBytes: lab.upstream.plainBytes } }),
-  );
   const own = await compareRates([await side(bare), await side(gateway)], rounds);
   const results = [
     ratioLine({ row, measure: `${name}: gateway ÷ bare` }, own, { over: 1, under: 0 }, 0.9),
-    headroom(row, name, straight, own.medians),
+    waitLine({ row, measure: name }, own),
   ];
   if (check) return results;
   const beside = async (

@@ -1,12 +1,12 @@
 import { type BenchFormat, streamRequest } from '../../bench-requests.ts';
 import { convertedFormats, expectStream } from '../../converted-answer.ts';
-import { callerOf, type Lab, streamChunks } from '../../lab.ts';
+import { type Lab, streamChunks } from '../../lab.ts';
 import type { Expected } from '../../load-connection.ts';
 import type { Result, Row } from '../../result.ts';
-import { headroom, measureStraight } from '../../rows/throughput.ts';
+import { waitLine } from '../../rows/throughput.ts';
 import { bareContestant, besidePeer, type Contestant, gatewayContestant, titles } from '../contestants.ts';
 import { knownStream } from '../known-answer.ts';
-import { compareRates, rateOf, ratioLine, type Side } from '../rates.ts';
+import { compareRates, ratioLine, type Side } from '../rates.ts';
 
 const row = 'streamed-chunks';
 const connections = 32;
@@ -19,19 +19,12 @@ export const streamedChunks: Row = {
     const { upstream, options } = lab;
     const [bare, gateway] = [await bareContestant(lab), await gatewayContestant(lab)];
     lab.progress('streamed chunks/s');
-    const straight = await measureStraight(lab, (milliseconds) =>
-      rateOf({
-        ...{ port: upstream.port, connections, milliseconds, onPiece: upstream.advance },
-        request: (number) => streamRequest(callerOf(upstream), 'stream', number),
-        expected: { dataLines: upstream.streamLines },
-      }),
-    );
     const passed = await side(lab, gateway);
     const own = await compareRates([await side(lab, bare), passed], options.rounds);
     const measure = 'streamed chunks/s';
     const results: Result[] = [
       ratioLine({ row, measure: `${measure}: gateway ÷ bare` }, own, { over: 1, under: 0 }, 0.9),
-      headroom(row, measure, straight, own.medians),
+      waitLine({ row, measure }, own),
     ];
     const sides = [passed];
     for (const format of convertedFormats) {
