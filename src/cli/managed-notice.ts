@@ -3,3 +3,9 @@ export function managedNotice(name: string, managedBy: string | undefined): stri
   if (managedBy === undefined) return '';
   return `${name} is managed by ${managedBy}, which may undo this; change it there too.\n`;
 }
+
+/** The same for who removed something. */
+export function removedNotice(name: string, managedBy: string | undefined): string {
+  if (managedBy === undefined) return '';
+  return `${name} is managed by ${managedBy}, which may declare it again; remove it there too.\n`;
+}

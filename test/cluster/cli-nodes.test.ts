@@ -166,6 +166,12 @@ sed -i 's/${from}/${to}/' "$1"
   expect(refused.stderr).toMatch(/argocd-controller/);
   expect((await run('node disable owned --force')).code).toBe(0);
   expect((await resources.get('UpstreamNode', namespace, 'owned')).spec).toMatchObject({ enabled: false });
+  expect(await run('node delete owned -y')).toEqual({
+    code: 0,
+    stdout: 'upstreamnode.modelgateway.dev/owned deleted\n',
+    stderr:
+      'owned is managed by field manager argocd-controller, which may declare it again; remove it there too.\n',
+  });
 });
 
 test('without rights: what is missing is named, with exit code 4, and nothing is half done', async () => {

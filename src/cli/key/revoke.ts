@@ -3,6 +3,7 @@ import { completes } from '../completion/completes.ts';
 import { confirm } from '../confirm.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
+import { removedNotice } from '../managed-notice.ts';
 import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { type KeyWords, keyRef } from './kind.ts';
@@ -42,11 +43,7 @@ export function addKeyRevoke(...[group, context, words]: [...Parameters<AddComma
           .catch(notDeclared(ref, flags, context.env));
         await place.remove(ref, { dryRun }, context.signal);
         context.out.write(`${resourceName(resource)} revoked${dryRun ? ' (dry run)' : ''}\n`);
-        if (managedBy !== undefined) {
-          context.err.write(
-            `${name} is managed by ${managedBy}, which may declare it again; remove it there too.\n`,
-          );
-        }
+        context.err.write(removedNotice(name, managedBy));
       });
     });
   withPlace(command);

@@ -3,6 +3,7 @@ import { completes } from '../completion/completes.ts';
 import { confirm } from '../confirm.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
+import { removedNotice } from '../managed-notice.ts';
 import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { nodeRef } from './name.ts';
@@ -31,9 +32,10 @@ export const addNodeDelete: AddCommand = (group, context) => {
       }
       await forEachName(context, names, async (name) => {
         const ref = nodeRef(place, name);
-        const { resource } = await place.get(ref, context.signal);
+        const { resource, managedBy } = await place.get(ref, context.signal);
         await place.remove(ref, { dryRun }, context.signal);
         context.out.write(`${resourceName(resource)} deleted${dryRun ? ' (dry run)' : ''}\n`);
+        context.err.write(removedNotice(name, managedBy));
       });
     });
   completes(command, 'node');
