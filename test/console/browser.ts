@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sparticuz from '@sparticuz/chromium';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import project from '../../package.json' with { type: 'json' };
 import { withExclusiveLock } from '../support/exclusive-lock.ts';
 
+const { devDependencies } = project;
 const machines = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 /** Those of the packaged browser for a machine without a display; nothing here weakens what a page may do. */
 const flags = ['--headless=shell', '--no-sandbox', '--no-zygote', '--disable-gpu'];
@@ -24,12 +27,19 @@ export async function startBrowser(): Promise<Browser> {
  * a time: another one would take the half-written file for the browser, and fail to start it (ETXTBSY).
  */
 function packagedBrowser(): Promise<string> {
-  const lock = join(tmpdir(), 'model-gateway-chromium.lock');
+  const folder = tmpdir();
   return withExclusiveLock(
-    lock,
+    join(folder, 'model-gateway-chromium.lock'),
     90_000,
     () => {},
-    () => sparticuz.executablePath(),
+    async () => {
+      // A run that was killed while it unpacked left a half-written file, an older package its older browser.
+      const whole = join(folder, `model-gateway-chromium-${devDependencies['@sparticuz/chromium']}-is-whole`);
+      if (!existsSync(whole)) await rm(join(folder, 'chromium'), { force: true });
+      const path = await sparticuz.executablePath();
+      await writeFile(whole, '');
+      return path;
+    },
   );
 }
 
