@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -104,4 +106,35 @@ test('a caller that reads slowly gets all of it, and its connection serves on', 
   );
   await eventually('it serves on', async () => read > before, 2000, 20);
   socket.destroy();
+});
+
+test('small pieces come whole and in order to a caller that stops now and then', async () => {
+  const count = 1200;
+  const pad = 'x'.repeat(8000);
+  const events = Array.from({ length: count }, (_, n) => `data: {"n":${n},"pad":"${pad}"}\n\n`);
+  upstream.respondWith('/chat/completions', {
+    kind: 'run',
+    run: async ({ response }) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      // One by one, so that each is read as a piece of its own, until the caller's buffers are full.
+      for (const event of events) {
+        if (response.write(event)) await new Promise((resolve) => setImmediate(resolve));
+        else await once(response, 'drain');
+      }
+      response.end('data: [DONE]\n\n');
+    },
+  });
+  const call = request({
+    ...{ port: gateway.port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions' },
+    headers: { authorization: `Bearer ${gateway.key}` },
+  }).end('{"model":"m","stream":true}');
+  const [response] = (await once(call, 'response')) as [IncomingMessage];
+  let [text, pieces] = ['', 0];
+  await delay(500);
+  for await (const piece of response) {
+    text += String(piece);
+    if (pieces++ % 20 === 0) await delay(20);
+  }
+  // node:http's own client has judged the chunks.
+  expect(text === `${events.join('')}data: [DONE]\n\n`, `${text.length} bytes came`).toBe(true);
 });

@@ -78,6 +78,51 @@ test('events pass as they come, not when the stream ends', async () => {
   await reader.cancel();
 });
 
+/** A request for a stream as it goes over the wire. */
+function request(version: string): string {
+  const body = JSON.stringify({ model: 'm', messages: [], stream: true });
+  const head = [
+    ...[`POST /v1/chat/completions ${version}`, 'host: x', `authorization: Bearer ${gateway.key}`],
+    ...['content-type: application/json', `content-length: ${body.length}`, 'connection: close'],
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
+}
+
+describe('pieces of every size', () => {
+  // Sizes of a chunk take another digit at 16, 256 and 4,096 bytes; small pieces go another way than large ones.
+  const sizes = [1, 15, 16, 255, 256, 4095, 4096, 16_384, 16_385, 70_000, 2];
+  const events = sizes.map((size) => `data: ${'x'.repeat(size)}\n\n`);
+  test.each(['one by one', 'all at once'])('HTTP/1.1: whole chunks and nothing else, %s', async (way) => {
+    const parts = way === 'one by one' ? events.flatMap((event) => [event, 20]) : [events.join('')];
+    upstream.respondWith('/chat/completions', pieces([chunk('a'), 20, ...parts, done]));
+    const answer = await rawExchange(gateway.port, request('HTTP/1.1'));
+    const [head = ''] = answer.split('\r\n\r\n', 1);
+    expect(head).toMatch(/transfer-encoding: chunked/i);
+    expect(fromChunks(answer.slice(head.length + 4))).toBe(chunk('a') + events.join('') + done);
+  });
+
+  test('HTTP/1.0: no chunks', async () => {
+    upstream.respondWith('/chat/completions', pieces([chunk('a'), ...events.flatMap((e) => [20, e]), done]));
+    const answer = await rawExchange(gateway.port, request('HTTP/1.0'));
+    expect(answer.slice(answer.indexOf('\r\n\r\n') + 4)).toBe(chunk('a') + events.join('') + done);
+  });
+});
+
+/** The body of a chunked answer (RFC 9112, section 7.1); throws where it is not one, to its last byte. */
+function fromChunks(text: string): string {
+  let body = '';
+  for (let at = 0; ; ) {
+    const end = text.indexOf('\r\n', at);
+    const digits = text.slice(at, end);
+    const [from, to] = [end + 2, end + 2 + Number.parseInt(digits, 16)];
+    if (!/^[\da-f]+$/.test(digits) || text.slice(to, to + 2) !== '\r\n') throw new Error(`no chunk at ${at}`);
+    body += text.slice(from, to);
+    at = to + 2;
+    if (from === to && at === text.length) return body;
+    if (from === to) throw new Error(`after the last chunk: ${text.slice(at)}`);
+  }
+}
+
 describe('keep-alives', () => {
   test('before the head: the stream begins without node headers, and ends well', async () => {
     upstream.respondWith('/chat/completions', { kind: 'slowFirstByte', milliseconds: 300 });
@@ -119,12 +164,7 @@ describe('keep-alives', () => {
     ['HTTP/1.0', ': keepalive\n\n'],
   ])('%s: in chunks where the answer has chunks', async (version, comment) => {
     upstream.respondWith('/chat/completions', pieces([chunk('a'), 350, done]));
-    const body = JSON.stringify({ model: 'm', messages: [], stream: true });
-    const head = [
-      ...[`POST /v1/chat/completions ${version}`, 'host: x', `authorization: Bearer ${gateway.key}`],
-      ...['content-type: application/json', `content-length: ${body.length}`, 'connection: close'],
-    ];
-    const answer = await rawExchange(gateway.port, `${head.join('\r\n')}\r\n\r\n${body}`);
+    const answer = await rawExchange(gateway.port, request(version));
     const [before = '', after = ''] = answer.split(comment.repeat(3));
     expect(before).toContain(chunk('a'));
     expect(after.replaceAll(comment, '')).toBe(version === 'HTTP/1.1' ? `e\r\n${done}\r\n0\r\n\r\n` : done);
