@@ -58,7 +58,8 @@ export async function newFolders(manifests: Readonly<Record<string, string>> = {
       await rename(join(root, 'next'), join(folder, file));
     },
     remove: (file) => rm(join(folder, file)),
-    [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
+    // Where a namespace of its own was around the process, its last write may come after that was killed.
+    [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }),
   };
   await mkdir(folder);
   for (const [file, text] of Object.entries(manifests)) await folders.write(file, text);

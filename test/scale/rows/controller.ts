@@ -115,7 +115,7 @@ async function atRest(lab: Lab, watched: readonly Watched[], gateway: RoleProces
         },
         ...below(lab.options.patience === 1 ? 1 : 100, writes, ''),
         ...goal,
-        note: `${statuses} writes in ${seconds.toFixed(0)} s; ${((two.requests - one.requests) / seconds).toFixed(1)} requests/s to the API server in all`,
+        note: `${statuses} writes in ${seconds.toFixed(1)} s; ${((two.requests - one.requests) / seconds).toFixed(1)} requests/s to the API server in all`,
         figures: { size, statuses, writes, requests: two.requests - one.requests },
       },
       {
