@@ -6,6 +6,10 @@ import { type Ended, runToEnd } from './run-to-end.ts';
 
 const timeoutMs = 240_000;
 
+/** What client-go logs where Helm, having seen all it waited for, leaves a watch in the middle of an answer. */
+const leftWatch =
+  /^E\d{4} [\d:.]+ +\d+ request\.go:\d+\] "Unexpected error when reading response body" err="context canceled"\n/gm;
+
 /** Helm with settings, caches and plugins of its own. */
 export interface Helm extends AsyncDisposable {
   /** Runs it; never throws for a command that fails. `input` is its standard input (`--values -`). */
@@ -28,8 +32,10 @@ export async function startHelm(kubeconfig?: string): Promise<Helm> {
     HELM_DATA_HOME: join(home, 'data'),
     KUBECONFIG: kubeconfig ?? join(home, 'no-cluster'),
   };
-  const run: Helm['run'] = (helmArguments, input) =>
-    runToEnd(binary, helmArguments, { env, input, timeoutMs });
+  const run: Helm['run'] = async (helmArguments, input) => {
+    const ended = await runToEnd(binary, helmArguments, { env, input, timeoutMs });
+    return { ...ended, stderr: ended.stderr.replaceAll(leftWatch, '') };
+  };
   return {
     run,
     async ok(helmArguments, input) {
