@@ -196,7 +196,9 @@ export class Caller extends SilenceListener implements BatchedWriter {
     this.answerJson(status, body, headers);
   }
 
+  /** Writes a piece, a small one by the short way where that is open; false when the caller takes no more for now. */
   #pass(bytes: Buffer): boolean {
+    // A chunk of no bytes would end the answer.
     const isSmall = bytes.length > 0 && bytes.length <= mostChunkBytes;
     const socket = isSmall ? this.#socketForChunk() : null;
     this.bytesOut += bytes.length;

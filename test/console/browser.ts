@@ -35,7 +35,8 @@ function packagedBrowser(): Promise<string> {
     async () => {
       // A run that was killed while it unpacked left a half-written file, an older package its older browser.
       const whole = join(folder, `model-gateway-chromium-${devDependencies['@sparticuz/chromium']}-is-whole`);
-      if (!existsSync(whole)) await rm(join(folder, 'chromium'), { force: true });
+      if (existsSync(whole)) return sparticuz.executablePath();
+      await rm(join(folder, 'chromium'), { force: true });
       const path = await sparticuz.executablePath();
       await writeFile(whole, '');
       return path;

@@ -92,6 +92,7 @@ describe('pieces of every size', () => {
   // Sizes of a chunk take another digit at 16, 256 and 4,096 bytes; small pieces go another way than large ones.
   const sizes = [1, 15, 16, 255, 256, 4095, 4096, 16_384, 16_385, 70_000, 2];
   const events = sizes.map((size) => `data: ${'x'.repeat(size)}\n\n`);
+
   test.each(['one by one', 'all at once'])('HTTP/1.1: whole chunks and nothing else, %s', async (way) => {
     const parts = way === 'one by one' ? events.flatMap((event) => [event, 20]) : [events.join('')];
     upstream.respondWith('/chat/completions', pieces([chunk('a'), 20, ...parts, done]));

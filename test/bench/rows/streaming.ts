@@ -3,7 +3,7 @@ import { runClosedLoop } from '../closed-loop.ts';
 import { compare } from '../comparison.ts';
 import { callerOf, streamChunks } from '../lab.ts';
 import { atLeast, type Row } from '../result.ts';
-import { throughputNote, waitLine } from './throughput.ts';
+import { idleLine, throughputNote } from './throughput.ts';
 
 /** Chunks per second of 32 streams at a time, each answer of 200 chunks, one chunk of a stream under way at a time. */
 export const streaming: Row = {
@@ -33,7 +33,7 @@ export const streaming: Row = {
         ...atLeast(0.85, comparison.ratio),
         ...{ note: throughputNote(comparison), figures: { bare, gateway, ...comparison } },
       },
-      waitLine({ row: 'streaming', measure: 'chunks/s' }, comparison),
+      idleLine({ row: 'streaming', measure: 'chunks/s' }, comparison),
     ];
   },
 };

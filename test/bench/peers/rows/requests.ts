@@ -2,7 +2,7 @@ import { plainRequest } from '../../bench-requests.ts';
 import { ratioOf } from '../../comparison.ts';
 import type { Lab } from '../../lab.ts';
 import type { Result, Row } from '../../result.ts';
-import { waitLine } from '../../rows/throughput.ts';
+import { idleLine } from '../../rows/throughput.ts';
 import { bareContestant, besidePeer, type Contestant, gatewayContestant, titles } from '../contestants.ts';
 import { knownPlain } from '../known-answer.ts';
 import { compareRates, plainSide, ratioLine, type Side } from '../rates.ts';
@@ -33,7 +33,7 @@ async function withConnections(lab: Lab, connections: number): Promise<Result[]>
   const own = await compareRates([await side(bare), await side(gateway)], rounds);
   const results = [
     ratioLine({ row, measure: `${name}: gateway ÷ bare` }, own, { over: 1, under: 0 }, 0.9),
-    waitLine({ row, measure: name }, own),
+    idleLine({ row, measure: name }, own),
   ];
   if (check) return results;
   const beside = async (

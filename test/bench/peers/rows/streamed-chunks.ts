@@ -3,7 +3,7 @@ import { convertedFormats, expectStream } from '../../converted-answer.ts';
 import { type Lab, streamChunks } from '../../lab.ts';
 import type { Expected } from '../../load-connection.ts';
 import type { Result, Row } from '../../result.ts';
-import { waitLine } from '../../rows/throughput.ts';
+import { idleLine } from '../../rows/throughput.ts';
 import { bareContestant, besidePeer, type Contestant, gatewayContestant, titles } from '../contestants.ts';
 import { knownStream } from '../known-answer.ts';
 import { compareRates, ratioLine, type Side } from '../rates.ts';
@@ -24,7 +24,7 @@ export const streamedChunks: Row = {
     const measure = 'streamed chunks/s';
     const results: Result[] = [
       ratioLine({ row, measure: `${measure}: gateway ÷ bare` }, own, { over: 1, under: 0 }, 0.9),
-      waitLine({ row, measure }, own),
+      idleLine({ row, measure }, own),
     ];
     const sides = [passed];
     for (const format of convertedFormats) {
