@@ -3,9 +3,8 @@ import { completes } from '../completion/completes.ts';
 import { confirm } from '../confirm.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
-import { removedNotice } from '../managed-notice.ts';
-import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
+import { removeResource } from '../remove-resource.ts';
 import { type KeyWords, keyRef } from './kind.ts';
 import { notDeclared } from './not-declared.ts';
 import { switchOne } from './switch.ts';
@@ -38,12 +37,8 @@ export function addKeyRevoke(...[group, context, words]: [...Parameters<AddComma
       await forEachName(context, names, async (name) => {
         if (flags.disable === true) return switchOne(context, place, words, name, false, flags);
         const ref = keyRef(place, words, name);
-        const { resource, managedBy } = await place
-          .get(ref, context.signal)
-          .catch(notDeclared(ref, flags, context.env));
-        await place.remove(ref, { dryRun }, context.signal);
-        context.out.write(`${resourceName(resource)} revoked${dryRun ? ' (dry run)' : ''}\n`);
-        context.err.write(removedNotice(name, managedBy));
+        const before = await place.get(ref, context.signal).catch(notDeclared(ref, flags, context.env));
+        await removeResource(context, place, { ref, name, before }, 'revoked', dryRun);
       });
     });
   withPlace(command);

@@ -3,9 +3,8 @@ import { completes } from '../completion/completes.ts';
 import { confirm } from '../confirm.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
-import { removedNotice } from '../managed-notice.ts';
-import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
+import { removeResource } from '../remove-resource.ts';
 import { nodeRef } from './name.ts';
 
 interface Flags extends PlaceFlags {
@@ -32,10 +31,8 @@ export const addNodeDelete: AddCommand = (group, context) => {
       }
       await forEachName(context, names, async (name) => {
         const ref = nodeRef(place, name);
-        const { resource, managedBy } = await place.get(ref, context.signal);
-        await place.remove(ref, { dryRun }, context.signal);
-        context.out.write(`${resourceName(resource)} deleted${dryRun ? ' (dry run)' : ''}\n`);
-        context.err.write(removedNotice(name, managedBy));
+        const before = await place.get(ref, context.signal);
+        await removeResource(context, place, { ref, name, before }, 'deleted', dryRun);
       });
     });
   completes(command, 'node');
