@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { imageFlags } from '../support/image-flags.ts';
+import { imageFlags, imageOptions } from '../support/image-flags.ts';
 import { benchKey, writeBigSet, writeSmallSet } from './bench-manifests.ts';
 import type { Caller } from './bench-requests.ts';
 import { type FastUpstream, startFastUpstream } from './fast-upstream.ts';
@@ -36,7 +36,7 @@ export interface Lab {
 export const streamChunks = 200;
 
 /** Of the gateway and of the bare proxy alike. */
-const heap = { NODE_OPTIONS: imageFlags };
+const heap = { NODE_OPTIONS: imageOptions };
 const bareProxy = fileURLToPath(new URL('./bare-proxy.ts', import.meta.url));
 const loopProbe = fileURLToPath(new URL('./loop-probe.ts', import.meta.url));
 const product = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -69,7 +69,7 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
   const startBareOnce = async (name: string) => {
     const port = await freePort();
     const origin = `http://127.0.0.1:${upstream.port}`;
-    const parameters = [bareProxy, String(port), origin];
+    const parameters = [...imageFlags, bareProxy, String(port), origin];
     return start({
       name,
       arguments: parameters,
@@ -93,7 +93,7 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
       'warn',
     ];
     const listen = ['--listen', `127.0.0.1:${port}`, '--admin-listen', `127.0.0.1:${adminPort}`];
-    const program = ['--import', loopProbe, product, 'standalone'];
+    const program = [...imageFlags, '--import', loopProbe, product, 'standalone'];
     return start({
       ...{ name, port, arguments: [...program, ...flags, ...listen], environment: heap },
       readyURL: `http://127.0.0.1:${adminPort}/readyz`,

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Cluster } from '../support/cluster.ts';
-import { imageFlags } from '../support/image-flags.ts';
+import { imageFlags, imageOptions } from '../support/image-flags.ts';
 import { type RoleOptions, type RoleProcess, startRole } from '../support/processes.ts';
 import type { ScaleOptions } from './options.ts';
 import { namespaceOf, type SetSize } from './population.ts';
@@ -46,11 +46,12 @@ export function labOf(
       startRole(role, {
         ...(pod === undefined ? { kubeconfig: cluster.address.kubeconfig } : { under: pod.under ?? [] }),
         namespaces: [namespace],
+        nodeFlags: imageFlags,
         // As in the image, where nothing is compiled at the start.
         env: {
           ...pod?.env,
           NODE_COMPILE_CACHE: compileCache,
-          NODE_OPTIONS: [imageFlags, ...profiled(options.profile, `${role}-${namespace}`)].join(' '),
+          NODE_OPTIONS: [imageOptions, ...profiled(options.profile, `${role}-${namespace}`)].join(' '),
         },
       }),
     progress: (line) => process.stderr.write(`scale: ${line}\n`),

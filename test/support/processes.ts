@@ -10,6 +10,8 @@ export interface RoleOptions {
   readonly under?: readonly string[];
   /** What is run in place of the sources: another version. */
   readonly program?: readonly string[];
+  /** What Node.js itself is told where the sources are run. */
+  readonly nodeFlags?: readonly string[];
   /** Namespaces to serve; the first is the home namespace unless `homeNamespace` names another. */
   readonly namespaces: readonly string[];
   readonly homeNamespace?: string;
@@ -59,6 +61,7 @@ export async function startRole(role: 'controller' | 'gateway', options: RoleOpt
     env: { POD_NAME: options.podName ?? `${role}-1`, ...options.env },
     ...(options.under === undefined ? {} : { under: options.under }),
     ...(options.program === undefined ? {} : { program: options.program }),
+    ...(options.nodeFlags === undefined ? {} : { nodeFlags: options.nodeFlags }),
   });
   const { pid, output, log, listens, stop, signal } = program;
   const started: RoleProcess = {

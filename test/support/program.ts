@@ -26,6 +26,8 @@ export interface ProgramOptions {
   readonly under?: readonly string[];
   /** What is run, before `args`; default: the sources, on this Node.js. */
   readonly program?: readonly string[];
+  /** What Node.js itself is told where the sources are run. */
+  readonly nodeFlags?: readonly string[];
 }
 
 /** `model-gateway` as a process of its own. It ends with the test process at the latest. */
@@ -67,10 +69,15 @@ if (process.env['VITEST'] !== undefined) {
 
 /** Starts the program and answers at once. */
 export function startProgram(options: ProgramOptions): Program {
-  const { args, env = {}, cwd, names = true, under = [] } = options;
+  const { args, env = {}, cwd, names = true, under = [], nodeFlags = [] } = options;
   const [command = '', ...rest] = [
     ...under,
-    ...(options.program ?? [process.execPath, ...(names ? [] : ['--import', noNames]), mainFile]),
+    ...(options.program ?? [
+      process.execPath,
+      ...nodeFlags,
+      ...(names ? [] : ['--import', noNames]),
+      mainFile,
+    ]),
     ...args,
   ];
   const child = spawn(command, rest, {

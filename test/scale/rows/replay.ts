@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { fineProcessorSeconds, residentBytes } from '../../bench/processor-time.ts';
 import { below, type Result } from '../../bench/result.ts';
 import { percentile } from '../../bench/statistics.ts';
-import { imageFlags } from '../../support/image-flags.ts';
+import { imageFlags, imageOptions } from '../../support/image-flags.ts';
 import { type RoleProcess, startRole } from '../../support/processes.ts';
 import { baseSeconds } from '../key-changes.ts';
 import type { Lab } from '../lab.ts';
@@ -38,8 +38,8 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
   const gateways: RoleProcess[] = [];
   const startOn = async (server: string, token: string): Promise<RoleProcess> => {
     const kubeconfig = await writeKubeconfig(lab, server, token);
-    const env = { NODE_OPTIONS: imageFlags };
-    const gateway = await startRole('gateway', { kubeconfig, namespaces: [namespace], env });
+    const asInTheImage = { nodeFlags: imageFlags, env: { NODE_OPTIONS: imageOptions } };
+    const gateway = await startRole('gateway', { kubeconfig, namespaces: [namespace], ...asInTheImage });
     gateways.push(gateway);
     await gateway.whenReady(120_000);
     return gateway;
