@@ -35,8 +35,6 @@ export interface Lab {
 /** Pieces of every streamed answer. */
 export const streamChunks = 200;
 
-/** Of the gateway and of the bare proxy alike. */
-const heap = { NODE_OPTIONS: imageOptions };
 const bareProxy = fileURLToPath(new URL('./bare-proxy.ts', import.meta.url));
 const loopProbe = fileURLToPath(new URL('./loop-probe.ts', import.meta.url));
 const product = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -49,11 +47,15 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
   const progress = (line: string) => process.stderr.write(`bench: ${line}\n`);
 
   const results = fileURLToPath(new URL('./results', import.meta.url));
+  // The gateway and the bare proxy alike: with the heap that they have in the image.
   const start = (process: StartOptions) => {
-    if (!options.profile) return startProcess(process);
     const name = `${process.name.replaceAll(' ', '-')}.cpuprofile`;
     const profile = ['--cpu-prof', '--cpu-prof-dir', results, '--cpu-prof-name', name];
-    return startProcess({ ...process, arguments: [...profile, ...process.arguments] });
+    return startProcess({
+      ...process,
+      arguments: [...imageFlags, ...(options.profile ? profile : []), ...process.arguments],
+      environment: { NODE_OPTIONS: imageOptions },
+    });
   };
   // Between asking for a free port and listening on it somebody else may take it.
   const onFreePorts = async (begin: () => Promise<ProcessUnderTest>) => {
@@ -69,11 +71,10 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
   const startBareOnce = async (name: string) => {
     const port = await freePort();
     const origin = `http://127.0.0.1:${upstream.port}`;
-    const parameters = [...imageFlags, bareProxy, String(port), origin];
+    const parameters = [bareProxy, String(port), origin];
     return start({
       name,
       arguments: parameters,
-      environment: heap,
       port,
       readyURL: undefined,
       timeoutMilliseconds: 10_000,
@@ -93,9 +94,9 @@ export async function startLab(options: BenchOptions): Promise<Lab> {
       'warn',
     ];
     const listen = ['--listen', `127.0.0.1:${port}`, '--admin-listen', `127.0.0.1:${adminPort}`];
-    const program = [...imageFlags, '--import', loopProbe, product, 'standalone'];
+    const program = ['--import', loopProbe, product, 'standalone'];
     return start({
-      ...{ name, port, arguments: [...program, ...flags, ...listen], environment: heap },
+      ...{ name, port, arguments: [...program, ...flags, ...listen] },
       readyURL: `http://127.0.0.1:${adminPort}/readyz`,
       timeoutMilliseconds: 120_000,
     });
