@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { parseDockerfile } from '../../scripts/dockerfile.ts';
 
-const dockerfile = readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8');
-const [, options = ''] = /^ENV NODE_OPTIONS="(.*)"$/m.exec(dockerfile) ?? [];
+const image = parseDockerfile(readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8')).at(-1);
+const argsOf = (instruction: string) =>
+  image?.instructions.filter(({ name }) => name === instruction).map(({ args }) => args) ?? [];
+const [, options = ''] = /^NODE_OPTIONS="(.*)"$/m.exec(argsOf('ENV').join('\n')) ?? [];
 if (options === '') throw new Error('Dockerfile: no NODE_OPTIONS in it any more');
-const [, entrypoint = '[]'] = /^ENTRYPOINT (\[.*\])$/m.exec(dockerfile) ?? [];
+const [entrypoint = '[]'] = argsOf('ENTRYPOINT');
 
 /** What the image tells Node.js of its collector in NODE_OPTIONS, where that is measured; without the share of a container's memory. */
 export const imageOptions: string = options
