@@ -1,23 +1,19 @@
 import { z } from 'zod';
+import { addIssue, type Checked } from './add-issue.ts';
 import { type Rule, withRules } from './rules.ts';
 
 /** A string of at most `max` Unicode characters, counted as the API server counts them (zod counts UTF-16 units). */
 export function text(max: number, min = 0) {
   return z
     .string()
-    .superRefine((value, context) => {
+    .check((checked) => {
+      const { value } = checked;
       const { length } = value;
       if (length < min) {
-        context.addIssue({
-          code: 'too_small',
-          origin: 'string',
-          minimum: min,
-          inclusive: true,
-          input: value,
-        });
+        addIssue(checked, { code: 'too_small', origin: 'string', minimum: min, inclusive: true });
       }
       if (length > max && [...value].length > max) {
-        context.addIssue({ code: 'too_big', origin: 'string', maximum: max, inclusive: true, input: value });
+        addIssue(checked, { code: 'too_big', origin: 'string', maximum: max, inclusive: true });
       }
     })
     .meta({ maxLength: max, ...(min > 0 ? { minLength: min } : {}) });
@@ -45,7 +41,7 @@ export function whole(min: number, max: number) {
 export function setOf<S extends z.ZodType<string>>(item: S, max: number, min = 0) {
   const list = z.array(item).max(max);
   return (min > 0 ? list.min(min) : list)
-    .superRefine((values, context) => refuseRepeats(values, context, (index) => [index]))
+    .check((checked) => refuseRepeats(checked.value, checked, (index) => [index]))
     .meta({ 'x-kubernetes-list-type': 'set' });
 }
 
@@ -54,23 +50,23 @@ export function mapOf<S extends z.ZodObject>(item: S, key: keyof z.output<S> & s
   return z
     .array(item)
     .max(max)
-    .superRefine((values, context) => {
-      const names = values.map((value) => String(value[key]));
-      refuseRepeats(names, context, (index) => [index, key]);
+    .check((checked) => {
+      const names = checked.value.map((value) => String(value[key]));
+      refuseRepeats(names, checked, (index) => [index, key]);
     })
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] });
 }
 
 function refuseRepeats(
   values: readonly string[],
-  context: z.RefinementCtx,
+  checked: Checked<unknown>,
   place: (index: number) => PropertyKey[],
 ): void {
   if (new Set(values).size === values.length) return;
   const seen = new Set<string>();
   for (const [index, value] of values.entries()) {
     if (seen.has(value)) {
-      context.addIssue({
+      addIssue(checked, {
         code: 'custom',
         message: 'is in the list twice',
         path: place(index),
@@ -168,16 +164,23 @@ const rfc3339 =
  */
 export function dateTime() {
   return text(40)
-    .superRefine((value, context) => {
-      if (context.issues.length > 0 || (rfc3339.test(value) && isOnCalendar(value))) return;
+    .check((checked) => {
+      const { value, issues } = checked;
+      if (issues.length > 0 || (rfc3339.test(value) && isOnCalendar(value))) return;
       const message = rfc3339.test(value) ? 'must be a day of the calendar' : 'must be a time';
-      context.addIssue({ code: 'custom', message, params: { remedy: 'write it like 2027-01-31T00:00:00Z' } });
+      addIssue(checked, {
+        code: 'custom',
+        message,
+        params: { remedy: 'write it like 2027-01-31T00:00:00Z' },
+      });
     })
     .meta({ format: 'date-time', pattern: rfc3339.source });
 }
 
 // Date.parse takes 30 February for 2 March; the API server refuses it.
 function isOnCalendar(time: string): boolean {
-  const [year = 0, month = 0, day = 0] = time.slice(0, 10).split('-').map(Number);
-  return day <= 28 || day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+  const day = Number(time.slice(8, 10));
+  if (day <= 28) return true;
+  const [year, month] = [Number(time.slice(0, 4)), Number(time.slice(5, 7))];
+  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { addIssue, type Checked } from './add-issue.ts';
 import { conditions, observedGeneration } from './conditions.ts';
 import { dateTime, line, patterned, resourceName, text, whole } from './fields.ts';
 import { type ChangeRule, type Rule, withRules } from './rules.ts';
@@ -22,9 +23,9 @@ const namesValid: Rule<Record<string, string>> = {
   holds: (self) => Object.keys(self).every((name) => name.length <= 317 && metadataName.test(name)),
 };
 
-function atMost64(self: Record<string, string>, context: z.RefinementCtx): void {
-  if (Object.keys(self).length <= 64) return;
-  context.addIssue({
+function atMost64(checked: Checked<Record<string, string>>): void {
+  if (Object.keys(checked.value).length <= 64) return;
+  addIssue(checked, {
     code: 'custom',
     message: 'must have at most 64 entries',
     params: { remedy: 'remove some' },
@@ -43,16 +44,15 @@ const secretTemplateSchema = z.object({
           'use letters, digits, "-", "_" and ".", with a letter or digit at both ends',
         ),
       )
-      .superRefine(atMost64)
+      .check(atMost64)
       .meta({ maxProperties: 64 }),
     [namesValid],
   )
     .meta({ description: 'Labels of the Secret.' })
     .optional(),
-  annotations: withRules(
-    z.record(z.string(), text(4_096)).superRefine(atMost64).meta({ maxProperties: 64 }),
-    [namesValid],
-  )
+  annotations: withRules(z.record(z.string(), text(4_096)).check(atMost64).meta({ maxProperties: 64 }), [
+    namesValid,
+  ])
     .meta({ description: 'Annotations of the Secret.' })
     .optional(),
 });

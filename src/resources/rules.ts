@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { addIssue } from './add-issue.ts';
 
 /**
  * A rule about more than one field, or one that a JSON schema cannot say readably. It is declared once and goes two
@@ -28,12 +29,13 @@ export function withRules<S extends z.ZodType>(
   rules: readonly Rule<z.output<S>>[],
   changeRules: readonly ChangeRule<z.output<S>>[] = [],
 ): S {
-  const refined = schema.superRefine((self, context) => {
+  const refined = schema.check((checked) => {
+    const self = checked.value as z.output<S>;
     // Text beyond its bound goes no further: an expression may take time that grows with the square of its length.
-    if (typeof self === 'string' && context.issues.length > 0) return;
+    if (typeof self === 'string' && checked.issues.length > 0) return;
     for (const rule of rules) {
       if (rule.holds(self)) continue;
-      context.addIssue({
+      addIssue(checked, {
         code: 'custom',
         message: rule.message,
         path: rule.field === undefined ? [] : [rule.field],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { addIssue } from './add-issue.ts';
 import { objectMetaSchema } from './object-meta.ts';
 
 const base64 = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
@@ -9,10 +10,10 @@ const dataSchema = z.record(
   z
     .string()
     .transform((value) => value.replaceAll(/[\r\n]/g, ''))
-    .superRefine((value, context) => {
-      if (base64.test(value)) return;
+    .check((checked) => {
+      if (base64.test(checked.value)) return;
       const params = { remedy: 'encode it, or write it as plain text under stringData' };
-      context.addIssue({ code: 'custom', message: 'must be base64', params });
+      addIssue(checked, { code: 'custom', message: 'must be base64', params });
     }),
 );
 
