@@ -1,5 +1,5 @@
-/** For how long callers are measured beside changes that their gateway does not hear of, to compare with. */
-export const baseSeconds = 20;
+/** For how long callers are measured beside changes that their gateway does not hear of, before its own changes and again after them. */
+export const besideSeconds = 30;
 
 /** One change of a key: it is switched off, or on again. */
 interface KeyChange {

@@ -5,10 +5,10 @@ import { fineProcessorSeconds, residentBytes } from '../../bench/processor-time.
 import { below, type Result } from '../../bench/result.ts';
 import { percentile } from '../../bench/statistics.ts';
 import type { ChangerOptions, ChangerReport } from '../changer.ts';
-import { baseSeconds } from '../key-changes.ts';
+import { besideSeconds } from '../key-changes.ts';
 import type { Lab } from '../lab.ts';
 import { modelNames, type SetSize } from '../population.ts';
-import { requestLoad } from '../request-load.ts';
+import { type Latencies, requestLoad, requestsLine } from '../request-load.ts';
 import { count, eachSize, judgedIf, type ScaleRow } from '../row.ts';
 
 /** Of the rate that the API server gives for a small set that nobody watches; its collector takes more beside the large one. */
@@ -39,27 +39,31 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
     const { address } = lab.cluster;
     const order = { address: { ...address }, gateway: gateway.baseURL(), perSecond, model };
     const elsewhere = lab.options.sizes.find((other) => isLargest && other !== size);
-    let base: Base | undefined;
-    if (elsewhere !== undefined) {
+    const besideThem = async (other: SetSize): Promise<Base> => {
       lab.progress(`${keys}: ${perSecond} changes a second of keys that this gateway does not watch`);
-      const namespace = lab.namespace(elsewhere);
-      const others = {
-        ...order,
-        namespace,
-        keys: elsewhere.keys - 1,
-        seconds: baseSeconds,
-        isWatched: false,
-      };
-      const [report, latencies] = await Promise.all([change(others), load(baseSeconds * 1000)]);
-      base = { rate: report.changes / report.seconds, latencies };
-    }
+      const set = { namespace: lab.namespace(other), keys: other.keys - 1 };
+      const others = { ...order, ...set, seconds: besideSeconds, isWatched: false };
+      const [report, latencies] = await Promise.all([change(others), load(besideSeconds * 1000)]);
+      return { rate: report.changes / report.seconds, latencies };
+    };
+    const before = elsewhere && (await besideThem(elsewhere));
     lab.progress(`${keys}: ${perSecond} changes a second for ${seconds} s`);
     const used = fineProcessorSeconds(gateway.pid);
     const own = { ...order, namespace: lab.namespace(size), keys: size.keys - 1, seconds, isWatched: true };
-    const [report, busy] = await Promise.all([change(own), load(seconds * 1000)]);
+    const [report, meanwhile] = await Promise.all([change(own), load(seconds * 1000)]);
     const share = ((fineProcessorSeconds(gateway.pid) - used) / seconds) * 100;
     const resident = residentBytes(gateway.pid);
-    return lines(lab, { keys, isLargest, quiet, base, busy, report, share, resident });
+    const after = elsewhere && (await besideThem(elsewhere));
+    const base = before && after && (before.rate + after.rate) / 2;
+    return [
+      ...lines(lab, { keys, isLargest, base, report, share, resident }),
+      requestsLine({
+        ...{ row: 'changes', keys, besideWhat: 'it does not watch' },
+        ...{ quiet, beside: before && after && [...before.latencies, ...after.latencies], meanwhile },
+        // A ratio of two short times says nothing while other tests run.
+        isJudged: isLargest && lab.options.patience <= 1,
+      }),
+    ];
   } finally {
     await gateway.stop('SIGKILL');
   }
@@ -68,40 +72,36 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
 /** The same machine load, by changes that the gateway does not hear of. */
 interface Base {
   readonly rate: number;
-  readonly latencies: readonly number[];
+  readonly latencies: Latencies;
 }
 
 interface Measured {
   readonly keys: string;
   readonly isLargest: boolean;
-  readonly quiet: readonly number[];
-  /** Undefined where it was not measured. */
-  readonly base: Base | undefined;
-  readonly busy: readonly number[];
+  /** Changes a second that the API server gives for a set that nobody watches; undefined where it was not measured. */
+  readonly base: number | undefined;
   readonly report: ChangerReport;
   readonly share: number;
   readonly resident: number;
 }
 
 function lines(lab: Lab, measured: Measured): Result[] {
-  const { keys, isLargest, quiet, base, busy, report, share, resident } = measured;
+  const { keys, isLargest, base, report, share, resident } = measured;
   const { perSecond } = lab.options.changes;
   const { patience } = lab.options;
   const goal = judgedIf(isLargest);
   const worst = Math.max(0, ...report.revocations);
-  const [calm, beside, after] = [quiet, base?.latencies ?? quiet, busy].map((each) => percentile(each, 0.99));
   const p99 = percentile(report.revocations, 0.99).toFixed(0);
   const reached = report.changes / report.seconds;
-  const wanted = Math.min(perSecond * 0.99, (base?.rate ?? perSecond) * rateShare);
-  const medians = [quiet, busy].map((each) => percentile(each, 0.5).toFixed(1)).join(' → ');
+  const wanted = Math.min(perSecond * 0.99, (base ?? perSecond) * rateShare);
   return [
     {
       ...{ row: 'changes', measure: `key changes a second, ${keys}, on the API server` },
       ...{ goal: `≥ ${wanted.toFixed(0)}`, measured: reached.toFixed(0) },
       ok: patience > 1 || reached >= wanted,
       ...goal,
-      note: `${perSecond} were asked for; ${base === undefined ? '' : `it gives ${base.rate.toFixed(0)} where no gateway watches, of which ${rateShare} are the goal; `}it answered after ${percentile(report.writes, 0.5).toFixed(0)} ms, p99 ${percentile(report.writes, 0.99).toFixed(0)}; gateway ${share.toFixed(0)} % of a core, ${(resident / 1e6).toFixed(0)} MB`,
-      figures: { reached, share, resident, base: base?.rate },
+      note: `${perSecond} were asked for; ${base === undefined ? '' : `it gives ${base.toFixed(0)} where no gateway watches, of which ${rateShare} are the goal; `}it answered after ${percentile(report.writes, 0.5).toFixed(0)} ms, p99 ${percentile(report.writes, 0.99).toFixed(0)}; gateway ${share.toFixed(0)} % of a core, ${(resident / 1e6).toFixed(0)} MB`,
+      figures: { reached, share, resident, base },
     },
     {
       ...{ row: 'changes', measure: `revocations in force, ${keys}: the latest` },
@@ -110,18 +110,6 @@ function lines(lab: Lab, measured: Measured): Result[] {
       ...(report.open === 0 ? {} : { ok: false }),
       note: `after the API server's answer, of ${report.revocations.length}; median ${percentile(report.revocations, 0.5).toFixed(0)}, p99 ${p99}; never: ${report.open}`,
       figures: { worst, revocations: report.revocations.length, open: report.open },
-    },
-    {
-      ...{
-        row: 'changes',
-        measure: `requests meanwhile, ${keys}: p99 ÷ that beside changes it does not watch`,
-      },
-      ...below(2, (after ?? Number.NaN) / (beside ?? Number.NaN), ''),
-      ...goal,
-      // A ratio of two short times says nothing while other tests run.
-      ...judgedIf(patience <= 1),
-      note: `quiet ${calm?.toFixed(1)}${base === undefined ? '' : `, beside them ${beside?.toFixed(1)}`}, meanwhile ${after?.toFixed(1)} ms; median ${medians}`,
-      figures: { quiet: calm, beside, after },
     },
   ];
 }

@@ -6,13 +6,13 @@ import { below, type Result } from '../../bench/result.ts';
 import { percentile } from '../../bench/statistics.ts';
 import { imageFlags, imageOptions } from '../../support/image-flags.ts';
 import { type RoleProcess, startRole } from '../../support/processes.ts';
-import { baseSeconds } from '../key-changes.ts';
+import { besideSeconds } from '../key-changes.ts';
 import type { Lab } from '../lab.ts';
 import { gauge } from '../metric-text.ts';
 import { modelNames, type SetSize } from '../population.ts';
 import { readObjects } from '../replayed-objects.ts';
 import type { ReplayerOptions, ReplayOrder, ReplayReport } from '../replayer.ts';
-import { requestLoad } from '../request-load.ts';
+import { type Latencies, requestLoad, requestsLine } from '../request-load.ts';
 import { count, eachSize, judgedIf, type ScaleRow } from '../row.ts';
 
 /**
@@ -54,22 +54,37 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
     await load(2_000);
     lab.progress(`${keys}: ${requestsPerSecond} requests/s, nothing changes`);
     const quiet = await load(Math.min(10, seconds) * 1000);
-    const besideSeconds = Math.min(baseSeconds, seconds);
-    lab.progress(
-      `${keys}: ${perSecond} changes a second for ${besideSeconds} s, replayed to another gateway`,
-    );
-    const toOther = { ...order, token: 'other', gateway: other.baseURL(), seconds: besideSeconds };
-    const [, beside] = await Promise.all([changed(worker, toOther), load(besideSeconds * 1000)]);
+    const toOther = {
+      ...order,
+      ...{ token: 'other', gateway: other.baseURL(), seconds: Math.min(besideSeconds, seconds) },
+    };
+    const besideThem = async (): Promise<Latencies> => {
+      lab.progress(
+        `${keys}: ${perSecond} changes a second for ${toOther.seconds} s, replayed to another gateway`,
+      );
+      const [, latencies] = await Promise.all([changed(worker, toOther), load(toOther.seconds * 1000)]);
+      return latencies;
+    };
+    const before = await besideThem();
     lab.progress(`${keys}: ${perSecond} changes a second for ${seconds} s, replayed`);
     await gateway.probe('/metrics');
     const used = fineProcessorSeconds(gateway.pid);
     const own = { ...order, token: 'measured', gateway: gateway.baseURL() };
-    const [report, busy] = await Promise.all([changed(worker, own), load(seconds * 1000)]);
+    const [report, meanwhile] = await Promise.all([changed(worker, own), load(seconds * 1000)]);
     const share = ((fineProcessorSeconds(gateway.pid) - used) / seconds) * 100;
     // Of the time since the metrics were last read.
     const lag = gauge((await gateway.probe('/metrics')).body, 'nodejs_eventloop_lag_p99_seconds') * 1000;
     const resident = residentBytes(gateway.pid);
-    return lines(lab, { keys, isLargest, quiet, beside, busy, report, share, lag, resident });
+    const beside = [...before, ...(await besideThem())];
+    return [
+      ...lines(lab, { keys, isLargest, report, share, lag, resident }),
+      requestsLine({
+        ...{ row: 'replay', keys: `${keys}, replayed`, besideWhat: 'of another gateway' },
+        ...{ quiet, beside, meanwhile },
+        // A ratio of two short times says nothing while other tests run.
+        isJudged: isLargest && lab.options.patience <= 1,
+      }),
+    ];
   } finally {
     for (const gateway of gateways) await gateway.stop('SIGKILL');
     await worker.terminate();
@@ -79,10 +94,6 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
 interface Measured {
   readonly keys: string;
   readonly isLargest: boolean;
-  readonly quiet: readonly number[];
-  /** Latencies of this gateway while another one takes the same changes: the same machine load. */
-  readonly beside: readonly number[];
-  readonly busy: readonly number[];
   readonly report: ReplayReport;
   /** Percent of a core that the gateway took. */
   readonly share: number;
@@ -92,14 +103,11 @@ interface Measured {
 }
 
 function lines(lab: Lab, measured: Measured): Result[] {
-  const { keys, isLargest, quiet, beside, busy, report, share, lag, resident } = measured;
+  const { keys, isLargest, report, share, lag, resident } = measured;
   const { perSecond } = lab.options.changes;
   const { patience } = lab.options;
   const goal = judgedIf(isLargest);
   const worst = Math.max(0, ...report.revocations);
-  const inTurn = [quiet, beside, busy];
-  const [calm = 0, before = 0, after = 0] = inTurn.map((each) => percentile(each, 0.99));
-  const medians = inTurn.map((each) => percentile(each, 0.5).toFixed(1)).join(' → ');
   const reached = report.changes / report.seconds;
   return [
     {
@@ -117,18 +125,6 @@ function lines(lab: Lab, measured: Measured): Result[] {
       ...(report.open === 0 ? {} : { ok: false }),
       note: `after it was sent, of ${report.revocations.length}; median ${percentile(report.revocations, 0.5).toFixed(1)}, p99 ${percentile(report.revocations, 0.99).toFixed(1)}; never: ${report.open}`,
       figures: { worst, revocations: report.revocations.length, open: report.open },
-    },
-    {
-      ...{
-        row: 'replay',
-        measure: `requests meanwhile, ${keys}, replayed: p99 ÷ that beside changes of another gateway`,
-      },
-      ...below(2, after / before, ''),
-      ...goal,
-      // A ratio of two short times says nothing while other tests run.
-      ...judgedIf(patience <= 1),
-      note: `quiet ${calm.toFixed(1)}, beside them ${before.toFixed(1)}, meanwhile ${after.toFixed(1)} ms; median ${medians}`,
-      figures: { quiet: calm, beside: before, after },
     },
   ];
 }
