@@ -1,7 +1,8 @@
 // `npm run bench`: measures the gateway side by side with the bare proxy and prints a table; README.md explains the rows.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, loadavg } from 'node:os';
+import { loadavg } from 'node:os';
 import process from 'node:process';
+import { describeMachine, machineLine } from '../support/machine.ts';
 import { canPin, pinGenerator } from './affinity.ts';
 import { startLab } from './lab.ts';
 import { benchOptions, usage } from './options.ts';
@@ -55,10 +56,7 @@ async function bench(): Promise<number> {
     if (code !== undefined) return code;
   }
   const started = performance.now();
-  const machine = {
-    ...{ node: process.version, processor: cpus()[0]?.model ?? 'unknown', cores: availableParallelism() },
-    ...{ pinned: canPin(), loadBefore: loadavg()[0] ?? 0, date: new Date().toISOString() },
-  };
+  const machine = { ...describeMachine(), pinned: canPin() };
   pinGenerator();
   const lab = await startLab(options);
   if (!canPin()) lab.progress('no taskset or one core only: processes are not pinned, so ratios hold less');
@@ -96,8 +94,7 @@ async function bench(): Promise<number> {
   writeFileSync(new URL(file, directory), `${JSON.stringify(report, null, 2)}\n`);
   const short = results.filter(({ ok }) => ok === false).length;
   process.stdout.write(`${table(results)}\n\n`);
-  process.stdout.write(`${machine.processor}, ${machine.cores} cores, Node.js ${machine.node}, `);
-  process.stdout.write(`load ${machine.loadBefore.toFixed(1)} before; ${seconds.toFixed(0)} s\n`);
+  process.stdout.write(`${machineLine(machine)}; ${seconds.toFixed(0)} s\n`);
   process.stdout.write(
     `${results.length - short} met, ${short} short; figures in test/bench/results/${file}\n`,
   );

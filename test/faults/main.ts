@@ -1,8 +1,8 @@
 // `npm run faults`: brings about one fault after the other while honest callers keep asking, and prints what was promised
 // and what was seen. README.md tells how to read the table and how to add a fault.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
 import process from 'node:process';
+import { describeMachine, machineLine } from '../support/machine.ts';
 import { allFaults } from './all-faults.ts';
 import type { Fault } from './fault.ts';
 import { missing } from './needs.ts';
@@ -41,6 +41,7 @@ function isChosen(fault: Fault, { only, groups, long }: FaultOptions): boolean {
 }
 
 async function playAll(chosen: readonly Fault[], { long }: FaultOptions): Promise<number> {
+  const machine = describeMachine();
   const began = performance.now();
   const all: Seen[] = [];
   const leftOut: string[] = [];
@@ -64,10 +65,6 @@ async function playAll(chosen: readonly Fault[], { long }: FaultOptions): Promis
     await theatre[Symbol.asyncDispose]();
   }
   const wrong = all.filter(({ differs }) => differs.length > 0).length;
-  const machine = {
-    ...{ node: process.version, processor: cpus()[0]?.model ?? 'unknown', cores: availableParallelism() },
-    ...{ platform: process.platform, date: new Date().toISOString() },
-  };
   const seconds = (performance.now() - began) / 1000;
   const folder = new URL('./results/', import.meta.url);
   mkdirSync(folder, { recursive: true });
@@ -77,7 +74,7 @@ async function playAll(chosen: readonly Fault[], { long }: FaultOptions): Promis
   process.stdout.write(`${table(all)}\n\n`);
   for (const each of leftOut) process.stdout.write(`left out: ${each}\n`);
   process.stdout.write(
-    `${all.length} faults in ${seconds.toFixed(0)} s, ${honest} honest requests meanwhile: ` +
+    `${machineLine(machine)}\n${all.length} faults in ${seconds.toFixed(0)} s, ${honest} honest requests meanwhile: ` +
       `${all.length - wrong} as promised, ${wrong} not; written to test/faults/results/latest.json\n`,
   );
   return wrong > 0 ? 1 : 0;

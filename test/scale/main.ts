@@ -1,12 +1,12 @@
 // `npm run scale`: measures controllers and gateways on a real API server with 100,000 keys and 1,000 nodes, and prints a table;
 // README.md explains the rows.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, loadavg } from 'node:os';
 import process from 'node:process';
 import type { Result } from '../bench/result.ts';
 import { table } from '../bench/table.ts';
 import { clusterAt } from '../support/cluster.ts';
 import { startControlPlane } from '../support/control-plane.ts';
+import { describeMachine, machineLine } from '../support/machine.ts';
 import { asPod } from './as-pod.ts';
 import { labOf } from './lab.ts';
 import { scaleOptions, usage } from './options.ts';
@@ -35,10 +35,7 @@ async function scale(): Promise<number> {
       `scale: ${((performance.now() - began) / 1000).toFixed(0).padStart(4)} s  ${line}\n`,
     );
   };
-  const machine = {
-    ...{ node: process.version, processor: cpus()[0]?.model ?? 'unknown', cores: availableParallelism() },
-    ...{ loadBefore: loadavg()[0] ?? 0, date: new Date().toISOString() },
-  };
+  const machine = describeMachine();
   const isShort = options.sizes.length === 1;
   const controlPlane = isShort
     ? await startControlPlane()
@@ -81,8 +78,7 @@ async function scale(): Promise<number> {
   ]) {
     writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
   }
-  process.stdout.write(`${table(results)}\n\n${machine.processor}, ${machine.cores} cores, Node.js `);
-  process.stdout.write(`${machine.node}, load ${machine.loadBefore.toFixed(1)} before; `);
+  process.stdout.write(`${table(results)}\n\n${machineLine(machine)}; `);
   process.stdout.write(`${report.seconds.toFixed(0)} s; figures in test/scale/results/latest.json\n`);
   process.stdout.write(`${results.length - missed} met, ${missed} short\n`);
   return missed > 0 ? 1 : 0;

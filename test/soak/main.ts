@@ -1,8 +1,8 @@
 // `npm run soak`: mixed load for a long time, and what it leaves behind; README.md explains the table.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, loadavg } from 'node:os';
 import process from 'node:process';
 import { table } from '../bench/table.ts';
+import { describeMachine, machineLine } from '../support/machine.ts';
 import { standaloneGround } from './ground.ts';
 import { liveLine } from './live-line.ts';
 import { soakOptions, usage } from './options.ts';
@@ -19,10 +19,7 @@ async function run(): Promise<number> {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}\n`);
     return 2;
   }
-  const machine = {
-    ...{ node: process.version, processor: cpus()[0]?.model ?? 'unknown', cores: availableParallelism() },
-    ...{ loadBefore: loadavg()[0] ?? 0, date: new Date().toISOString() },
-  };
+  const machine = describeMachine();
   await using ground = await standaloneGround();
   const record = await soak(ground, options, liveLine(process.stderr));
   const verdicts = judge(record, options);
@@ -38,8 +35,7 @@ async function run(): Promise<number> {
   process.stdout.write(
     `${table(verdicts.map((verdict) => ({ ...verdict, row: '', note: '', figures: {} })))}\n\n`,
   );
-  process.stdout.write(`${machine.processor}, ${machine.cores} cores, Node.js ${machine.node}, `);
-  process.stdout.write(`load ${machine.loadBefore.toFixed(1)} before; ${options.seconds} s of load\n`);
+  process.stdout.write(`${machineLine(machine)}; ${options.seconds} s of load\n`);
   const short = verdicts.filter(({ ok }) => !ok).length;
   process.stdout.write(
     `${verdicts.length - short} met, ${short} short; all in test/soak/results/latest.json\n`,
