@@ -404,13 +404,14 @@ describe('resume', () => {
     await until(() => run.signs() === 2, 'the bookmark was seen');
     await run.clock.advance(99_000);
     expect(run.restarts).toEqual([]);
+    expect(watch.isCut()).toBe(false);
     await run.clock.advance(1_000);
     await run.restarted(1);
     expect(run.restarts[0]).toMatchObject({ reason: 'silence', error: { status: 0, reason: 'Silent' } });
     server.script.push(list(50, []), openWatch().answer);
     await run.clock.advance(800);
     expect(await query(2)).toMatchObject({ watch: 'true', resourceVersion: '50' });
-    await until(() => server.openSockets() === 1, 'the dead connection was cut');
+    await until(watch.isCut, 'the dead connection was cut');
   });
 });
 
@@ -590,7 +591,7 @@ describe('bad data and bad readers', () => {
 
 describe('stop', () => {
   test('ends an open watch and a wait, without a restart', async () => {
-    const { run } = await filled();
+    const { run, watch } = await filled();
     run.stop.abort();
     await run.done;
     expect(run.restarts).toEqual([]);
@@ -599,7 +600,7 @@ describe('stop', () => {
     await other.restarted(1);
     other.stop.abort();
     await other.done;
-    await until(() => server.openSockets() <= 1, 'the watch was closed');
+    await until(watch.isCut, 'the watch was closed');
   });
 
   test('before the answer, and before the start', async () => {

@@ -74,7 +74,6 @@ export async function scriptedServer() {
     otherwise(answer: Answer) {
       otherwise = answer;
     },
-    openSockets: () => sockets.size,
     useCertificate: (n: number) => server.setSecureContext(pair(n)),
     cutAll() {
       for (const socket of sockets) socket.destroy();
@@ -139,7 +138,9 @@ export function openWatch() {
   const opened = new Promise<ServerResponse>((done) => {
     resolve = done;
   });
-  const answer: Answer = (_, response) => {
+  let connection: Socket | undefined;
+  const answer: Answer = ({ socket }, response) => {
+    connection = socket;
     response.writeHead(200, { 'content-type': 'application/json' });
     response.flushHeaders();
     resolve(response);
@@ -147,6 +148,8 @@ export function openWatch() {
   return {
     answer,
     opened,
+    /** Whether the connection that it lay on is closed. */
+    isCut: () => connection?.destroyed === true,
     async send(...events: object[]) {
       const response = await opened;
       for (const event of events) response.write(`${JSON.stringify(event)}\n`);
