@@ -22,8 +22,8 @@ export interface Lab {
   readonly upstreams: Upstreams;
   /** The namespace that holds a set. */
   namespace(size: SetSize): string;
-  /** Starts a role on one namespace; whoever starts it stops it. */
-  start(role: 'controller' | 'gateway', namespace: string): Promise<RoleProcess>;
+  /** Starts a role on one namespace, of another server where a kubeconfig of it is given; whoever starts it stops it. */
+  start(role: 'controller' | 'gateway', namespace: string, kubeconfig?: string): Promise<RoleProcess>;
   /** Writes one line about what is going on. */
   progress(line: string): void;
 }
@@ -42,14 +42,14 @@ export function labOf(
   return {
     ...parts,
     namespace: (size) => namespaceOf(size) + namespaceSuffix,
-    start: (role, namespace) =>
+    start: (role, namespace, kubeconfig = pod === undefined ? cluster.address.kubeconfig : undefined) =>
       startRole(role, {
-        ...(pod === undefined ? { kubeconfig: cluster.address.kubeconfig } : { under: pod.under ?? [] }),
+        ...(kubeconfig === undefined ? { under: pod?.under ?? [] } : { kubeconfig }),
         namespaces: [namespace],
         nodeFlags: imageFlags,
         // As in the image, where nothing is compiled at the start.
         env: {
-          ...pod?.env,
+          ...(kubeconfig === undefined ? pod?.env : {}),
           NODE_COMPILE_CACHE: compileCache,
           NODE_OPTIONS: [imageOptions, ...profiled(options.profile, `${role}-${namespace}`)].join(' '),
         },

@@ -8,7 +8,8 @@ import type { ChangerOptions, ChangerReport } from '../changer.ts';
 import { besideSeconds } from '../key-changes.ts';
 import type { Lab } from '../lab.ts';
 import { modelNames, type SetSize } from '../population.ts';
-import { type Latencies, requestLoad, requestsLine } from '../request-load.ts';
+import { type Latencies, requestLoad } from '../request-load.ts';
+import { requestsLine } from '../requests-line.ts';
 import { count, eachSize, judgedIf, type ScaleRow } from '../row.ts';
 
 /** Of the rate that the API server gives for a small set that nobody watches; its collector takes more beside the large one. */
@@ -60,8 +61,7 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
       requestsLine({
         ...{ row: 'changes', keys, besideWhat: 'it does not watch' },
         ...{ quiet, beside: before && after && [...before.latencies, ...after.latencies], meanwhile },
-        // A ratio of two short times says nothing while other tests run.
-        isJudged: isLargest && lab.options.patience <= 1,
+        ...{ isLargest, patience: lab.options.patience },
       }),
     ];
   } finally {

@@ -4,15 +4,15 @@ import { Worker } from 'node:worker_threads';
 import { fineProcessorSeconds, residentBytes } from '../../bench/processor-time.ts';
 import { below, type Result } from '../../bench/result.ts';
 import { percentile } from '../../bench/statistics.ts';
-import { imageFlags, imageOptions } from '../../support/image-flags.ts';
-import { type RoleProcess, startRole } from '../../support/processes.ts';
+import type { RoleProcess } from '../../support/processes.ts';
 import { besideSeconds } from '../key-changes.ts';
 import type { Lab } from '../lab.ts';
 import { gauge } from '../metric-text.ts';
 import { modelNames, type SetSize } from '../population.ts';
 import { readObjects } from '../replayed-objects.ts';
 import type { ReplayerOptions, ReplayOrder, ReplayReport } from '../replayer.ts';
-import { type Latencies, requestLoad, requestsLine } from '../request-load.ts';
+import { type Latencies, requestLoad } from '../request-load.ts';
+import { requestsLine } from '../requests-line.ts';
 import { count, eachSize, judgedIf, type ScaleRow } from '../row.ts';
 
 /**
@@ -38,8 +38,7 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
   const gateways: RoleProcess[] = [];
   const startOn = async (server: string, token: string): Promise<RoleProcess> => {
     const kubeconfig = await writeKubeconfig(lab, server, token);
-    const asInTheImage = { nodeFlags: imageFlags, env: { NODE_OPTIONS: imageOptions } };
-    const gateway = await startRole('gateway', { kubeconfig, namespaces: [namespace], ...asInTheImage });
+    const gateway = await lab.start('gateway', namespace, kubeconfig);
     gateways.push(gateway);
     await gateway.whenReady(120_000);
     return gateway;
@@ -80,9 +79,7 @@ async function measure(lab: Lab, size: SetSize, isLargest: boolean): Promise<Res
       ...lines(lab, { keys, isLargest, report, share, lag, resident }),
       requestsLine({
         ...{ row: 'replay', keys: `${keys}, replayed`, besideWhat: 'of another gateway' },
-        ...{ quiet, beside, meanwhile },
-        // A ratio of two short times says nothing while other tests run.
-        isJudged: isLargest && lab.options.patience <= 1,
+        ...{ quiet, beside, meanwhile, isLargest, patience: lab.options.patience },
       }),
     ];
   } finally {
