@@ -32,7 +32,7 @@ export interface ApiRequest {
   urgent?: boolean | undefined;
 }
 
-interface ApiStream {
+export interface ApiStream {
   path: string;
   query?: Query | undefined;
   accept?: string | undefined;

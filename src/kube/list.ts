@@ -1,6 +1,10 @@
 import * as z from 'zod';
 import { ApiError } from './api-error.ts';
 import type { KubeClient } from './client.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { ListSplitter } from './list-splitter.ts';
+import { parseObject } from './parse-object.ts';
+import { streamUnlessSilent } from './silence.ts';
 
 export interface ListRequest {
   path: string;
@@ -17,9 +21,8 @@ export interface ListPage {
 
 const PAGE = 500;
 
-const LIST = z.object({
-  apiVersion: z.string().optional(),
-  kind: z.string().optional(),
+const TYPE = z.object({ apiVersion: z.string().optional(), kind: z.string().optional() });
+const LIST = TYPE.extend({
   metadata: z.object({ resourceVersion: z.string(), continue: z.string().optional() }),
   // A Go slice without elements may be written as null.
   items: z.array(z.unknown()).nullable(),
@@ -42,17 +45,70 @@ export async function* listPages(client: KubeClient, request: ListRequest): Asyn
   } while (next);
 }
 
+/**
+ * Lists a resource in one request, object by object as they come; `take` is called until this throws. The API server answers out
+ * of its own memory, where pages would make it read from etcd: 100,000 keys cost it 5 s of its processor, in pages 38, as a
+ * streaming list (KEP-3157) 9. A list that takes it longer than it gives a request (a minute by itself) it cuts off. Objects
+ * have `apiVersion` and `kind`, as those of `listPages` do.
+ *
+ * @returns the version of the list, to watch from
+ * @throws ApiError as `KubeClient.stream` does; `Silent` after 100 s without a byte; `InvalidResponse` for what is no list
+ */
+export async function listObjects(
+  client: KubeClient,
+  request: ListRequest & { dropsManagedFields: boolean },
+  take: (object: unknown) => void,
+  clock: Clock = systemClock,
+): Promise<string> {
+  const { path, accept, signal } = request;
+  let next: string | undefined;
+  for (;;) {
+    const splitter = new ListSplitter();
+    let type: Type | undefined;
+    const query = { ...request.query, continue: next };
+    for await (const bytes of streamUnlessSilent(client, { path, query, accept, signal }, clock)) {
+      for (const text of splitter.push(bytes)) {
+        const object = parseObject(text, request.dropsManagedFields);
+        if (object === undefined) throw notAList(path);
+        // What was said before the objects: of custom resources not the kind, and they bring their own.
+        type ??= typeOf(parseObject(splitter.head, false));
+        take(typed(object, type));
+      }
+    }
+    const list = readList(parseObject(splitter.frame, false), path);
+    // A part of it, though nobody asked for parts: taken for the whole, it would close the keys that are missing.
+    if (!list.next) return list.resourceVersion;
+    next = list.next;
+  }
+}
+
 function readList(answer: unknown, path: string) {
   const { data } = LIST.safeParse(answer);
-  if (data === undefined) {
-    throw new ApiError(0, 'InvalidResponse', `the API server's answer to ${path} is not a list`);
-  }
-  const typed = { apiVersion: data.apiVersion, kind: data.kind?.replace(/List$/, '') };
+  if (data === undefined) throw notAList(path);
+  const type = typeOf(data);
   return {
-    items: (data.items ?? []).map((item) =>
-      typeof item === 'object' && item !== null ? { ...typed, ...item } : item,
-    ),
+    items: (data.items ?? []).map((item) => typed(item, type)),
     resourceVersion: data.metadata.resourceVersion,
     next: data.metadata.continue,
   };
+}
+
+interface Type {
+  readonly apiVersion: string | undefined;
+  readonly kind: string | undefined;
+}
+
+/** The type of a list's objects. */
+function typeOf(list: unknown): Type {
+  const { apiVersion, kind } = TYPE.safeParse(list).data ?? {};
+  return { apiVersion, kind: kind?.replace(/List$/, '') };
+}
+
+function typed(item: unknown, type: Type): unknown {
+  const isTyped = typeof item !== 'object' || item === null || 'kind' in item;
+  return isTyped ? item : { ...type, ...item };
+}
+
+function notAList(path: string): ApiError {
+  return new ApiError(0, 'InvalidResponse', `the API server's answer to ${path} is not a list`);
 }

@@ -2,7 +2,7 @@ import { ApiError } from './api-error.ts';
 import { doublingBackoff } from './backoff.ts';
 import type { KubeClient } from './client.ts';
 import { type Clock, pause, systemClock } from './clock.ts';
-import { listPages } from './list.ts';
+import { listObjects } from './list.ts';
 import { isServed } from './served.ts';
 import { type WatchEvent, watchEvents } from './watch.ts';
 
@@ -60,7 +60,9 @@ const METADATA_ONLY = {
  * Keeps `sink` equal to a list of resources in the API server until `signal` aborts; then it resolves. It never
  * rejects: every fault is waited out, with the content as it was.
  *
- * It begins with one streaming request (KEP-3157), or pages and a watch where the server refuses that (400, 422).
+ * It begins with a list and a watch from its version. Where the list fails, as one does that takes the server longer than a minute
+ * (a million keys), the next beginning is one streaming request (KEP-3157), and so in turn until one succeeds, by which it begins
+ * from then on. A server that refuses to stream (400, 422) is asked for a list at once.
  * After an interruption it goes on from the last version seen; when the server has forgotten that one (410), or has not
  * come that far (a backup of etcd was restored), it takes a new complete list, and the sink keeps the old content until
  * that is there. A resource that the server says it serves no more has no objects: with a definition its objects are
@@ -70,10 +72,11 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   const { client, path, sink, signal, clock = systemClock, random = Math.random } = options;
   const backoff = doublingBackoff(random);
   const accept = options.metadataOnly === true ? METADATA_ONLY : { list: undefined, watch: undefined };
+  const dropsManagedFields = options.managedFields !== true;
   let version: string | undefined;
   let filled = false;
   let gone = false;
-  let streams = true;
+  let streams = false;
   let wasReached = true;
   let mayHurry = true;
   let hasFailed = false;
@@ -87,7 +90,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   }
 
   function slim(object: unknown): unknown {
-    if (options.managedFields !== true) dropManagedFields(object);
+    if (dropsManagedFields) dropManagedFields(object);
     try {
       return options.slim === undefined ? object : options.slim(object);
     } catch (error) {
@@ -114,7 +117,6 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   function watch(query: Record<string, string>): AsyncGenerator<WatchEvent> {
     const timeoutSeconds = 300 + Math.floor(random() * 301);
     const all = { ...options.query, ...query, timeoutSeconds };
-    const dropsManagedFields = options.managedFields !== true;
     const request = { path, query: all, accept: accept.watch, dropsManagedFields, signal };
     return watchEvents(client, request, clock);
   }
@@ -136,24 +138,38 @@ export async function reflect(options: ReflectOptions): Promise<void> {
       } else if (event.endsInitial && event.resourceVersion !== undefined) {
         fill([...initial.values()], event.resourceVersion);
         initial = undefined;
+        streams = true;
       } else if (event.type === 'DELETED') {
         initial.delete(identity(event.object, initial.size));
       } else if (event.type !== 'BOOKMARK') {
         initial.set(identity(event.object, initial.size), slim(event.object));
       }
     }
-    // Ended in order, yet without the mark: a server that ignores `sendInitialEvents` would never give one.
-    if (initial !== undefined) streams = false;
   }
 
   async function listAll() {
     const objects: unknown[] = [];
-    let resourceVersion = '';
-    for await (const page of listPages(client, { path, query: options.query, accept: accept.list, signal })) {
-      for (const object of page.items) objects.push(slim(object));
-      resourceVersion = page.resourceVersion;
+    const request = { path, query: options.query, accept: accept.list, dropsManagedFields, signal };
+    fill(objects, await listObjects(client, request, (object) => objects.push(slim(object)), clock));
+  }
+
+  /** A complete content by one of the two ways; whether its changes have been followed, too. */
+  async function begin(): Promise<boolean> {
+    if (filled) options.onRelist?.();
+    const isStreamed = streams;
+    // Unless this one succeeds, the other is next: what fails the one need not fail the other.
+    streams = !isStreamed;
+    if (isStreamed) {
+      try {
+        await streamAll();
+        return true;
+      } catch (error) {
+        if (version !== undefined || !refusesQuery(error)) throw error;
+      }
     }
-    fill(objects, resourceVersion);
+    await listAll();
+    streams = false;
+    return false;
   }
 
   /**
@@ -177,17 +193,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
 
   async function follow() {
     if (version === undefined) {
-      if (filled) options.onRelist?.();
-      if (streams) {
-        try {
-          return await streamAll();
-        } catch (error) {
-          if (version !== undefined || !refusesQuery(error)) throw error;
-        }
-      }
-      // Whatever made the server refuse may be over next time (an upgrade, a feature switched on).
-      streams = true;
-      await listAll();
+      if (await begin()) return;
     } else if (hasFailed) {
       await askWhetherReached(version);
     }

@@ -1,4 +1,4 @@
-// A thread that plays an API server's part at a rate that no API server on two cores reaches: the streaming lists and watches of a
+// A thread that plays an API server's part at a rate that no API server on two cores reaches: the lists and watches of a
 // gateway, then changes of keys, and questions with each key that it switched off until it is refused.
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -42,19 +42,21 @@ const writeKey = keyWriter(objects.key);
 /** Watches on keys, each with the token of who watches. */
 const watches = new Map<ServerResponse, string>();
 const bookmarkMs = 30_000;
+/** What a gateway reads. */
+const plurals = ['upstreamnodes', 'apikeys', 'masterkeys', 'secrets'];
 
 const server = createServer(pair, (request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'https://replayer');
-  if (request.method !== 'GET' || searchParams.get('watch') !== 'true') {
+  const plural = pathname.split('/').at(-1) ?? '';
+  if (request.method !== 'GET' || !plurals.includes(plural)) {
     response.writeHead(404, { 'content-type': 'application/json' });
     response.end('{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}');
     return;
   }
   response.writeHead(200, { 'content-type': 'application/json' });
-  const plural = pathname.split('/').at(-1) ?? '';
   const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
-  const isWhole = searchParams.has('sendInitialEvents');
-  stream(response, { plural, isWhole, token }).catch(() => response.destroy());
+  if (searchParams.get('watch') === 'true') watch(response, plural, token);
+  else list(response, plural).catch(() => response.destroy());
 });
 server.listen(0, '127.0.0.1', () => {
   parentPort?.postMessage(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
@@ -63,22 +65,18 @@ parentPort?.on('message', (order: ReplayOrder) => {
   void change(order).then((report) => parentPort?.postMessage(report));
 });
 
-interface Asked {
-  readonly plural: string;
-  readonly isWhole: boolean;
-  readonly token: string;
+async function list(response: ServerResponse, plural: string): Promise<void> {
+  let before = '{"apiVersion":"modelgateway.dev/v1alpha1","items":[';
+  for (const object of listed(plural)) {
+    const isTaken = response.write(before + object);
+    before = ',';
+    if (!isTaken) await new Promise((resolve) => response.once('drain', resolve));
+  }
+  response.end(`${before === ',' ? '' : before}],"metadata":{"resourceVersion":"${version}"}}`);
 }
 
-async function stream(response: ServerResponse, asked: Asked): Promise<void> {
-  const { plural, isWhole, token } = asked;
-  if (isWhole) {
-    for (const object of initial(plural)) {
-      if (response.write(event('ADDED', object))) continue;
-      await new Promise((resolve) => response.once('drain', resolve));
-    }
-    const mark = ',"annotations":{"k8s.io/initial-events-end":"true"}';
-    response.write(event('BOOKMARK', `{"metadata":{"resourceVersion":"${version}"${mark}}}`));
-  }
+function watch(response: ServerResponse, plural: string, token: string): void {
+  response.flushHeaders();
   const bookmark = setInterval(
     () => response.write(event('BOOKMARK', `{"metadata":{"resourceVersion":"${version}"}}`)),
     bookmarkMs,
@@ -90,7 +88,7 @@ async function stream(response: ServerResponse, asked: Asked): Promise<void> {
   });
 }
 
-function* initial(plural: string): Generator<string> {
+function* listed(plural: string): Generator<string> {
   if (plural === 'upstreamnodes') yield* objects.nodes;
   if (plural !== 'apikeys') return;
   for (let index = 0; index < objects.keys; index += 1) yield writeKey(index, true, 1);

@@ -1,0 +1,33 @@
+import { ApiError } from './api-error.ts';
+import type { ApiStream, KubeClient } from './client.ts';
+import type { Clock } from './clock.ts';
+
+/** More than one bookmark period (a minute): a connection silent for longer is dead without knowing it. */
+const silenceMs = 100_000;
+
+/**
+ * A long answer, piece by piece, for as long as it comes.
+ *
+ * @throws ApiError as `KubeClient.stream` does; status 0 with reason `Silent` after 100 s without a byte; the signal's reason when
+ *   it aborted
+ */
+export async function* streamUnlessSilent(
+  client: KubeClient,
+  request: ApiStream,
+  clock: Clock,
+): AsyncGenerator<Uint8Array> {
+  const silence = new AbortController();
+  const silent = new ApiError(0, 'Silent', `the answer to ${request.path} was silent for ${silenceMs} ms`);
+  const wait = () => clock.after(silenceMs, () => silence.abort(silent));
+  let cancel = wait();
+  try {
+    const signal = AbortSignal.any([request.signal, silence.signal]);
+    for await (const bytes of await client.stream({ ...request, signal })) {
+      cancel();
+      cancel = wait();
+      yield bytes;
+    }
+  } finally {
+    cancel();
+  }
+}
