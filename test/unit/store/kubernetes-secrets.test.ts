@@ -104,17 +104,10 @@ test('where the watch is refused, a Secret that may be read is looked at again a
 });
 
 test('where the watch works nothing is read without a change', async () => {
-  const watch = openWatch();
-  const answers = { watch: watch.answer, get: secret('1', 'sk-1') };
-  const started = start(answers);
-  await watch.send({
-    type: 'BOOKMARK',
-    object: {
-      kind: 'Secret',
-      metadata: { resourceVersion: '9', annotations: { 'k8s.io/initial-events-end': 'true' } },
-    },
-  });
-  const { reads, state } = await started;
+  const none = json({ kind: 'SecretList', apiVersion: 'v1', metadata: { resourceVersion: '9' }, items: [] });
+  const watch: Answer = (call, response) =>
+    (call.query.has('watch') ? openWatch().answer : none)(call, response);
+  const { reads, state } = await start({ watch, get: secret('1', 'sk-1') });
   expect(state()).toBe('sk-1');
   await new Promise((resolve) => setTimeout(resolve, 150));
   expect(reads()).toBe(1);
