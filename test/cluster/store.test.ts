@@ -90,28 +90,23 @@ function relisting() {
     }
   }
   async function* late(chunks: AsyncIterable<Uint8Array>) {
-    const initial: Uint8Array[] = [];
-    let isListed = false;
-    for await (const chunk of chunks) {
-      if (isListed) {
-        yield chunk;
-        continue;
-      }
-      initial.push(chunk);
-      isListed = Buffer.concat(initial).includes('initial-events-end');
-      if (!isListed) continue;
-      listed?.resolve();
-      await goOn?.promise;
-      yield* initial;
-      await catchUp?.promise;
-    }
+    const list: Uint8Array[] = [];
+    for await (const chunk of chunks) list.push(chunk);
+    listed?.resolve();
+    await goOn?.promise;
+    yield* list;
+  }
+  async function* afterwards(chunks: AsyncIterable<Uint8Array>) {
+    await catchUp?.promise;
+    yield* chunks;
   }
   const through: KubeClient = {
     ...client,
     async stream(request) {
       const chunks = await client.stream(request);
       if (!request.path.endsWith('/apikeys')) return chunks;
-      return isHeld ? late(chunks) : untilBroken(chunks);
+      if (!isHeld) return untilBroken(chunks);
+      return request.query?.['watch'] === true ? afterwards(chunks) : late(chunks);
     },
   };
   return {
