@@ -1,11 +1,19 @@
+import { randomInt } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import { pathBelowVersion } from './upstream-answers.ts';
 import { type Behaviour, play } from './upstream-behaviours.ts';
 import type { AnswerOptions, Exchange, ReceivedRequest } from './upstream-exchange.ts';
+
+/**
+ * Below the ports that systems hand out by themselves (from 32,768 or 49,152): while a server is paused another test's would get its
+ * port, and answer in its place.
+ */
+const lowestPort = 10_000;
+const ports = 10_000;
 
 export interface UpstreamOptions extends Partial<AnswerOptions> {
   /** Credential that every request must carry in any of the three headers; others get 401. Absent: all are let in. */
@@ -178,11 +186,19 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Scri
         resolve();
       });
     });
+  const listenAnywhere = async (triesLeft = 50): Promise<void> => {
+    port = randomInt(lowestPort, lowestPort + ports);
+    try {
+      await listen();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || triesLeft === 0) throw error;
+      await listenAnywhere(triesLeft - 1);
+    }
+  };
   const resetAll = () => {
     for (const socket of sockets.keys()) reset(socket);
   };
-  await listen();
-  port = (server.address() as AddressInfo).port;
+  await (port === 0 ? listenAnywhere() : listen());
 
   return {
     url: `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}/v1`,

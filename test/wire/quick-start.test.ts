@@ -209,7 +209,12 @@ describe('another upstream', () => {
     const { banner, program } = await start(await emptyFolder(), { flags: ['--upstream', upstream.url] });
     expect(performance.now() - began).toBeLessThan(9000);
     expect(banner).toContain('No model is known yet: node upstream has not answered');
-    program.alive();
+    await upstream.resume();
+    await program.until(
+      'its model is found',
+      () => program.output().includes('Added 1 model: late.'),
+      60_000,
+    );
   });
 
   test.each([
