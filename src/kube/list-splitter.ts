@@ -1,7 +1,6 @@
 import { ApiError } from './api-error.ts';
+import { maxObjectLength } from './parse-object.ts';
 
-/** etcd takes 1.5 MiB per object; JSON text of it may be some times larger. */
-const maxObjectBytes = 16 * 1024 * 1024;
 /** What a list says besides its objects: its kind and its version. */
 const maxFrameLength = 64 * 1024;
 
@@ -61,17 +60,11 @@ export class ListSplitter {
         at = end;
       } else if (this.#place === 'between') {
         const byte = bytes[at];
-        if (byte === openBrace) {
-          this.#place = 'inside';
-          continue;
-        }
-        if (byte === closeBracket) {
-          this.#place = 'after';
-          continue;
-        }
-        // Passed over, anything else would leave a list without objects, and nobody's key would open.
-        if (byte !== comma && byte !== blank && byte !== newline) throw notAList();
-        at += 1;
+        // Whatever else were passed over would leave a list without objects, and nobody's key would open.
+        if (byte === openBrace) this.#place = 'inside';
+        else if (byte === closeBracket) this.#place = 'after';
+        else if (byte === comma || byte === blank || byte === newline) at += 1;
+        else throw notAList();
       } else {
         const bracket = this.#place === 'before' ? bytes.indexOf(openBracket, at) : -1;
         const end = bracket === -1 ? bytes.length : bracket + 1;
@@ -117,7 +110,7 @@ export class ListSplitter {
   #keep(piece: Uint8Array): void {
     this.#pieces.push(piece);
     this.#length += piece.length;
-    if (this.#length > maxObjectBytes) throw tooLarge('in one object', maxObjectBytes);
+    if (this.#length > maxObjectLength) throw tooLarge('in one object', maxObjectLength);
   }
 
   #take(): string {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ApiError } from './api-error.ts';
 import type { KubeClient } from './client.ts';
-import { type Clock, systemClock } from './clock.ts';
+import type { Clock } from './clock.ts';
 import { ListSplitter } from './list-splitter.ts';
 import { parseObject } from './parse-object.ts';
 import { streamUnlessSilent } from './silence.ts';
@@ -58,7 +58,7 @@ export async function listObjects(
   client: KubeClient,
   request: ListRequest & { dropsManagedFields: boolean },
   take: (object: unknown) => void,
-  clock: Clock = systemClock,
+  clock: Clock,
 ): Promise<string> {
   const { path, accept, signal } = request;
   let next: string | undefined;

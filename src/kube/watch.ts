@@ -2,7 +2,7 @@ import { ApiError, statusError } from './api-error.ts';
 import type { KubeClient } from './client.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { splitLines } from './lines.ts';
-import { parseObject } from './parse-object.ts';
+import { maxObjectLength, parseObject } from './parse-object.ts';
 import { streamUnlessSilent } from './silence.ts';
 
 export interface WatchRequest {
@@ -23,9 +23,6 @@ export interface WatchEvent {
   endsInitial: boolean;
 }
 
-/** etcd takes 1.5 MiB per object; JSON text of it may be some times larger. */
-const LINE_LENGTH = 16 * 1024 * 1024;
-
 /**
  * One watch request, event by event, until the server ends it.
  *
@@ -40,7 +37,7 @@ export async function* watchEvents(
   const query = { ...request.query, watch: true, allowWatchBookmarks: true };
   const { path, accept, signal } = request;
   const bytes = streamUnlessSilent(client, { path, query, accept, signal }, clock);
-  for await (const line of splitLines(bytes, LINE_LENGTH)) {
+  for await (const line of splitLines(bytes, maxObjectLength)) {
     const event = readEvent(line, request);
     if (event !== undefined) yield event;
   }
