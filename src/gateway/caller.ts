@@ -4,11 +4,10 @@ import type { TokenUsage } from '../observe/request-record.ts';
 import { type BatchedWriter, writeTogether } from '../upstream/write-batch.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { GatewayError } from './errors.ts';
+import type { Limits } from './limits.ts';
+import { endLinger } from './linger.ts';
 import { type SilenceClock, SilenceListener } from './silence-clock.ts';
 import { type ErrorShape, wireError } from './wire-errors.ts';
-
-/** How long the rest of a body that nobody wants is read and thrown away, so that the caller gets to read the answer. */
-const lingerMs = 10_000;
 
 /**
  * Pieces up to this go past node:http as one chunk. Copying larger ones would cost more than it saves, and one that waits for a caller who
@@ -65,7 +64,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
   bytesOut = 0;
   readonly #response: ServerResponse;
   readonly #lastOnConnection: () => boolean;
-  readonly #answerIdleMs: number;
+  readonly #limits: Pick<Limits, 'answerIdleMs' | 'lingerMs'>;
   /** Whether the caller has once taken less than was written. */
   #hasWaited = false;
   #broken = false;
@@ -85,7 +84,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
       requestId: string;
       shape: ErrorShape;
       lastOnConnection: () => boolean;
-      answerIdleMs: number;
+      limits: Pick<Limits, 'answerIdleMs' | 'lingerMs'>;
     },
   ) {
     super();
@@ -94,7 +93,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
     this.shape = options.shape;
     this.#response = response;
     this.#lastOnConnection = options.lastOnConnection;
-    this.#answerIdleMs = options.answerIdleMs;
+    this.#limits = options.limits;
     response.on('error', ignore);
     response.on('close', () => this.#closed());
   }
@@ -245,7 +244,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
    */
   #wait(): void {
     const { socket } = this.#response;
-    socket?.setTimeout(this.#answerIdleMs);
+    socket?.setTimeout(this.#limits.answerIdleMs);
     if (this.#hasWaited) return;
     this.#hasWaited = true;
     this.#response.on('drain', () => {
@@ -265,17 +264,13 @@ export class Caller extends SilenceListener implements BatchedWriter {
     this.record?.closed();
   }
 
-  /**
-   * Ends an answer that was given while the caller still sends its body. Ending it at once could close the connection,
-   * which the kernel turns into a reset where bytes are unread, and the caller would never get to read the answer.
-   */
+  /** Ends an answer that was given while the caller still sends its body. */
   #endAfterBody(bytes: Buffer | string | undefined): void {
     const { request } = this;
     this.#answered = true;
     if (bytes === undefined) this.#response.flushHeaders();
     else this.#response.write(bytes);
-    const timer = setTimeout(() => request.socket.destroy(), lingerMs);
-    request.once('close', () => clearTimeout(timer));
+    endLinger(request.socket, this.#limits.lingerMs, request);
     request.once('end', () => this.#response.end());
     request.resume();
   }

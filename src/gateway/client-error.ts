@@ -1,6 +1,7 @@
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorCode, GatewayError } from './errors.ts';
+import { endLinger } from './linger.ts';
 import { type ErrorShape, errorShapeOf, wireError } from './wire-errors.ts';
 
 const errors: Readonly<Record<string, readonly [ErrorCode, string]>> = {
@@ -19,27 +20,52 @@ const longestLine = 1024;
 
 /**
  * Answers what is not a request that HTTP knows: garbage, headers that are too large, or that take too long. The shape
- * is that of the path where it can still be seen, else OpenAI's.
+ * is that of the path where it can still be seen, else OpenAI's. Whole requests before it on the connection are
+ * answered first. The connection is closed behind the answer; what comes on it for `lingerMs` is thrown away.
  */
-export function clientErrorAnswers(requestId: () => string): (error: ClientError, socket: Socket) => void {
+export function clientErrorAnswers(
+  requestId: () => string,
+  lingerMs: number,
+): (error: ClientError, socket: Socket) => void {
+  const refused = new WeakSet<Socket>();
   return (error, socket) => {
     if (/^ERR_(?:SSL|TLS)_/.test(error.code ?? '')) answerTlsError(error, socket, requestId);
-    else answerClientError(error, socket, requestId);
+    else if (error.code === 'ECONNRESET' || !(socket.writable || refused.has(socket))) socket.destroy();
+    else if (!refused.has(socket)) {
+      refused.add(socket);
+      const answer = clientErrorAnswer(error, requestId());
+      afterAnswers(socket, () => refuse(socket, answer, lingerMs));
+    }
   };
 }
 
-function answerClientError(error: ClientError, socket: Socket, newId: () => string): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
-    socket.destroy();
-    return;
-  }
-  const known =
-    error.code === undefined || !Object.hasOwn(errors, error.code) ? undefined : errors[error.code];
+function clientErrorAnswer({ code: cause, rawPacket }: ClientError, id: string): string {
+  const known = cause === undefined || !Object.hasOwn(errors, cause) ? undefined : errors[cause];
   const [code, message] = known ?? ['malformed_request', 'The request is not valid HTTP/1.1.'];
-  const { rawPacket } = error;
   const line = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1', 0, longestLine) : '';
   const shape = errorShapeOf(/^[A-Z]+ (\S+)/.exec(line)?.[1] ?? '/');
-  socket.end(answerOf(new GatewayError(code, message), shape, newId()));
+  return answerOf(new GatewayError(code, message), shape, id);
+}
+
+/** Answers go out in the order of their requests (RFC 9112 §9.3.2); only the last request can be one that is not whole. */
+function afterAnswers(socket: Socket, then: () => void): void {
+  const response = currentResponse(socket);
+  if (response?.req.complete !== true) then();
+  else response.once('close', () => afterAnswers(socket, then));
+}
+
+function refuse(socket: Socket, answer: string, lingerMs: number): void {
+  // Closed behind an answer that said so, or because the caller left.
+  if (!socket.writable) return;
+  // A second answer in the middle of the first would be taken for a part of it.
+  if (currentResponse(socket)?.headersSent === true) socket.end();
+  else socket.end(answer);
+  endLinger(socket, lingerMs, socket);
+}
+
+/** The response that may write to the socket at the moment. node:http keeps it there. */
+function currentResponse(socket: Socket): ServerResponse | undefined {
+  return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
 
 /**
@@ -65,10 +91,4 @@ function answerOf(error: GatewayError, shape: ErrorShape, id: string): string {
     'connection: close',
   ];
   return `${head.join('\r\n')}\r\n\r\n${body}`;
-}
-
-/** A second answer in the middle of the first would be taken for a part of it. node:http keeps it on the socket. */
-function isAnswering(socket: Socket): boolean {
-  const { _httpMessage: response } = socket as { _httpMessage?: { headersSent?: boolean } | null };
-  return response?.headersSent === true;
 }

@@ -219,7 +219,7 @@ function createServer(limits: Limits, context: GatewayContext, tls: TlsPair | un
     ...((tls === undefined
       ? { http }
       : { https: { ...http, ...tlsServerOptions(tls, limits.handshakeMs) } }) as { http: typeof http }),
-    clientErrorHandler: clientErrorAnswers(context.requestId),
+    clientErrorHandler: clientErrorAnswers(context.requestId, limits.lingerMs),
     frameworkErrors: (_error, request, reply) => {
       reply.hijack();
       refuseUnrouted(context, request.raw, reply.raw, unrouted.badPath());

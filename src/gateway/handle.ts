@@ -52,7 +52,7 @@ export function handle(
     requestId: context.requestId(),
     shape,
     lastOnConnection: context.draining,
-    answerIdleMs: context.limits.answerIdleMs,
+    limits: context.limits,
   });
   const progress = new Progress(context, route, caller);
   caller.record = progress;

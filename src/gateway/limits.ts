@@ -15,6 +15,8 @@ export interface Limits {
   readonly headerBytes: number;
   /** How long a caller may take nothing of an answer that waits to be taken. */
   readonly answerIdleMs: number;
+  /** How long what a caller still sends after its answer is read and thrown away. */
+  readonly lingerMs: number;
   /** How long an unused connection stays open. Longer than the usual load balancer's 60 s, so that it closes first. */
   readonly idleConnectionMs: number;
   /** Deepest nesting of a JSON body. */
@@ -45,6 +47,7 @@ export const defaultLimits: Limits = {
   headersMs: 20_000,
   headerBytes: 32 * 1024,
   answerIdleMs: 120_000,
+  lingerMs: 10_000,
   idleConnectionMs: 75_000,
   jsonDepth: 512,
   attempts: 3,

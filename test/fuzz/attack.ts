@@ -58,15 +58,6 @@ export function startAttack(
     if (request === undefined || isOver()) return;
     try {
       const conversation = await converse(port, request, key);
-      if (
-        process.env['SHOW'] &&
-        /taken for|waits: no answer/.test(conversation.course) &&
-        request.kind !== 'good'
-      )
-        console.log(
-          conversation.course,
-          JSON.stringify({ ...request, bytes: request.bytes.toString('latin1').slice(0, 300) }),
-        );
       if (request.kind !== 'good') count(conversation);
     } catch (error) {
       sent += 1;

@@ -18,12 +18,14 @@ const left = { wait: 'the caller waits', end: 'the caller ends its side', destro
 const owedMs = 20_000;
 /** Half a request is left alone for this long before its caller says that no more will come. */
 const silenceMs = 15;
+/** What node:http closes the connection for, and whatever was asked before, without asking anybody. */
+const cutByNode = /(?:CONNECT|PRI) /;
 /** Longer than the gateway waits for a head or a body that stands still. */
 const patienceMs = 60_000;
 
 /**
  * Writes to a connection of its own and sees to it that the gateway does what it owes: an answer to every whole request or
- * a close, a refusal or a close for what is no HTTP, a close once a caller has said that no more comes; to a
+ * a refusal and a close, a refusal and a close for what is no HTTP, a close once a caller has said that no more comes; to a
  * `patient` caller, who never says so, 408. @throws when it does not, and for an answer of 5xx
  */
 export async function converse(
@@ -93,6 +95,8 @@ export async function converse(
     if (closed && end !== 'closed once the caller has ended its side') end = 'closed';
     const { statuses, wrong } = readAnswers(received, methods);
     if (wrong !== undefined) throw new Error(wrong);
+    const isToldNothing = statuses.length === 0 && leave === 'wait' && (owed > 0 || patient);
+    if (isToldNothing && !cutByNode.test(bytes.toString('latin1'))) throw new Error('closed without a word');
     if (statuses.some((status) => status >= 500)) throw new Error(`an error of its own: ${received}`);
     const last = statuses.at(-1) ?? 0;
     if (patient && last < 400) throw new Error(`not told: ${received}`);

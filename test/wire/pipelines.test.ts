@@ -1,0 +1,118 @@
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
+import { rawExchange } from '../support/raw-http.ts';
+import type { ScriptedUpstream } from '../support/upstream.ts';
+
+// Several requests on one connection, one behind the other, and behind them what is none.
+let gateway: GatewayUnderTest;
+let upstream: ScriptedUpstream;
+const lingerMs = 400;
+
+beforeEach(async () => {
+  gateway = await startGateway({ limits: { headersMs: 300, lingerMs } });
+  upstream = await gateway.addNode('n', { upstream: { chunks: 10, chunkDelayMilliseconds: 80 } });
+});
+afterEach(async () => {
+  await eventually('nothing is left', async () => gateway.gateway.inFlight() === 0, 5000, 20);
+  expect(gateway.logged.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+  await gateway.close();
+});
+
+const head = (fields: readonly string[]): string =>
+  [
+    'POST /v1/chat/completions HTTP/1.1',
+    'host: x',
+    `authorization: Bearer ${gateway.key}`,
+    ...fields,
+    '',
+    '',
+  ].join('\r\n');
+const post = (body: string): string => head([`content-length: ${body.length}`]) + body;
+const plain = () => post('{"model":"m","messages":[]}');
+const stream = () => post('{"model":"m","messages":[],"stream":true}');
+const broken = () => post('{"model":');
+
+/** Statuses of the answers on one connection, in order. */
+const statuses = (text: string): number[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+
+describe('what is no HTTP', () => {
+  const endings: [name: string, status: number, ending: () => string][] = [
+    ['garbage', 400, () => 'garbage\r\n\r\n'],
+    ['a long line', 400, () => `1;${'e'.repeat(18_000)}\r\na\r\n`],
+    ['a broken chunk', 400, () => `${head(['transfer-encoding: chunked'])}zz\r\n`],
+    ['a head that is too large', 431, () => head([`x: ${'y'.repeat(40_000)}`])],
+    ['a head that never ends', 408, () => 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n'],
+  ];
+
+  test.each(endings)('%s is refused behind the answers that are owed', async (_name, status, ending) => {
+    const text = await rawExchange(gateway.port, broken() + plain() + broken() + ending(), 10_000);
+    expect(statuses(text)).toEqual([400, 200, 400, status]);
+    expect(text.match(/^connection: close$/gim)).toHaveLength(1);
+  });
+
+  test.each(endings)('%s does not cut the stream before it', async (_name, status, ending) => {
+    const text = await rawExchange(
+      gateway.port,
+      async (socket) => {
+        socket.write(stream());
+        await delay(150);
+        socket.write(ending());
+      },
+      10_000,
+    );
+    expect(statuses(text)).toEqual([200, status]);
+    expect(text).toMatch(/data: \[DONE\]\n\n\r\n0\r\n\r\nHTTP/);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test.each(['end', 'destroy'] as const)(
+    'a caller that leaves by %s is noticed behind it, and its stream is ended',
+    async (leave) => {
+      const socket = connect(gateway.port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.write(`${stream()}garbage\r\n\r\n`);
+      await new Promise((resolve) => socket.once('data', resolve));
+      socket.write('garbage');
+      socket[leave]();
+      await upstream.waitFor(([request]) => request?.clientGoneTime !== undefined, 400);
+    },
+  );
+});
+
+describe('a refused caller', () => {
+  test('that goes on sending gets to read why', async () => {
+    const text = await rawExchange(gateway.port, async (socket) => {
+      socket.pause();
+      for (let sent = 0; sent < 30; sent++) {
+        socket.write(`${'garbage '.repeat(20_000)}\r\n\r\n`);
+        await delay(5);
+      }
+      socket.resume();
+    });
+    expect(statuses(text)).toEqual([400]);
+    expect(text).toMatch(/"message":"The request is not valid HTTP\/1.1."/);
+  });
+
+  test.each([
+    ['sends', 'more'],
+    ['is silent', ''],
+  ])('that keeps its side open and %s is let go', async (_name, more) => {
+    const open = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+    await eventually('sockets of other tests are closed', async () => open() === 0, 5000, 20);
+    const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => {});
+    socket.write('garbage\r\n\r\n');
+    await new Promise((resolve) => socket.resume().once('end', resolve));
+    const began = performance.now();
+    const writing = setInterval(() => socket.writable && socket.write(more), 20);
+    expect(open()).toBe(2);
+    await eventually('the gateway has closed its end', async () => open() === 1, lingerMs * 10, 20);
+    clearInterval(writing);
+    expect(performance.now() - began).toBeGreaterThan(lingerMs / 2);
+    socket.destroy();
+  });
+});
