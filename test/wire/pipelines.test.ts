@@ -83,6 +83,44 @@ describe('what is no HTTP', () => {
   );
 });
 
+test('a CONNECT cuts off what was asked before it, and nothing of that goes on', async () => {
+  const connecting = 'CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n';
+  const text = await rawExchange(
+    gateway.port,
+    async (socket) => {
+      socket.write(stream() + plain() + stream() + plain());
+      await delay(100);
+      socket.write(connecting);
+    },
+    10_000,
+  );
+  expect(statuses(text)).toEqual([200]);
+  expect(text).not.toContain('[DONE]');
+  await eventually('all are over', async () => gateway.done.length === 4, 5000, 20);
+  expect(gateway.done.map(({ status }) => status)).toEqual([499, 499, 499, 499]);
+});
+
+test('many requests at once are answered in order, time after time, without a warning', async () => {
+  const warnings: Error[] = [];
+  const warned = (warning: Error) => void warnings.push(warning);
+  process.on('warning', warned);
+  const last = post('{"model":"m","messages":[]}').replace('host: x', 'host: x\r\nconnection: close');
+  const text = await rawExchange(
+    gateway.port,
+    async (socket) => {
+      for (let round = 0; round < 5; round++) {
+        socket.write((plain() + broken()).repeat(15));
+        await delay(200);
+      }
+      socket.write(last);
+    },
+    10_000,
+  );
+  process.off('warning', warned);
+  expect(statuses(text)).toEqual([...Array.from({ length: 75 }, () => [200, 400]).flat(), 200]);
+  expect(warnings).toEqual([]);
+});
+
 describe('a refused caller', () => {
   test('that goes on sending gets to read why', async () => {
     const text = await rawExchange(gateway.port, async (socket) => {
