@@ -1,7 +1,8 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorCode, GatewayError } from './errors.ts';
 import { endLinger } from './linger.ts';
+import { afterAnswers, currentResponse } from './pipeline.ts';
 import { type ErrorShape, errorShapeOf, wireError } from './wire-errors.ts';
 
 const errors: Readonly<Record<string, readonly [ErrorCode, string]>> = {
@@ -47,13 +48,6 @@ function clientErrorAnswer({ code: cause, rawPacket }: ClientError, id: string):
   return answerOf(new GatewayError(code, message), shape, id);
 }
 
-/** Answers go out in the order of their requests (RFC 9112 §9.3.2); only the last request can be one that is not whole. */
-function afterAnswers(socket: Socket, then: () => void): void {
-  const response = currentResponse(socket);
-  if (response?.req.complete !== true) then();
-  else response.once('close', () => afterAnswers(socket, then));
-}
-
 function refuse(socket: Socket, answer: string, lingerMs: number): void {
   // Closed behind an answer that said so, or because the caller left.
   if (!socket.writable) return;
@@ -61,11 +55,6 @@ function refuse(socket: Socket, answer: string, lingerMs: number): void {
   if (currentResponse(socket)?.headersSent === true) socket.end();
   else socket.end(answer);
   endLinger(socket, lingerMs, socket);
-}
-
-/** The response that may write to the socket at the moment. node:http keeps it there. */
-function currentResponse(socket: Socket): ServerResponse | undefined {
-  return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
 
 /**

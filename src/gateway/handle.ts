@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { CallerFormat } from '../routing/caller-format.ts';
 import type { View } from '../store/store.ts';
 import { answerFailure } from './answer-failure.ts';
@@ -15,6 +14,7 @@ import { servedHeaders, upstreamHeaders } from './headers.ts';
 import { inspect } from './inspect.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { NodesContext } from './nodes-context.ts';
+import { followQueued } from './pipeline.ts';
 import { Progress, type RecordContext } from './progress.ts';
 import type { SilenceClock } from './silence-clock.ts';
 import { tryNodes } from './try-nodes.ts';
@@ -49,7 +49,7 @@ export function handle(
   answer: Answer,
 ): void {
   context.onRequestStart();
-  if (response.socket === null) endWithConnection(request.socket, response);
+  if (response.socket === null) followQueued(request.socket, response, context.limits.queuedRequests);
   const caller = new Caller(request, response, {
     requestId: context.requestId(),
     shape,
@@ -67,17 +67,6 @@ export function handle(
   } catch (error) {
     fail(error);
   }
-}
-
-/**
- * Ends a response that waits for an earlier one (pipelining) together with its connection. node:http does so itself, but
- * not where the connection is cut off for a CONNECT behind it: the request would stay in flight for ever.
- */
-function endWithConnection(socket: Socket, response: ServerResponse): void {
-  const end = (): void => void response.destroy();
-  // As many as the caller has asked for at once; node:http bounds them by the bytes that wait.
-  socket.setMaxListeners(0).once('close', end);
-  response.once('close', () => socket.off('close', end));
 }
 
 /** Answers one call of a model API: authenticate → read → inspect → try nodes → answer. */

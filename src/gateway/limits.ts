@@ -17,6 +17,8 @@ export interface Limits {
   readonly answerIdleMs: number;
   /** How long what a caller still sends after its answer is read and thrown away. */
   readonly lingerMs: number;
+  /** Requests on one connection that may wait for the answers to earlier ones; a caller with more is cut off. */
+  readonly queuedRequests: number;
   /** How long an unused connection stays open. Longer than the usual load balancer's 60 s, so that it closes first. */
   readonly idleConnectionMs: number;
   /** Deepest nesting of a JSON body. */
@@ -48,6 +50,7 @@ export const defaultLimits: Limits = {
   headerBytes: 32 * 1024,
   answerIdleMs: 120_000,
   lingerMs: 10_000,
+  queuedRequests: 256,
   idleConnectionMs: 75_000,
   jsonDepth: 512,
   attempts: 3,

@@ -12,7 +12,7 @@ let upstream: ScriptedUpstream;
 const lingerMs = 400;
 
 beforeEach(async () => {
-  gateway = await startGateway({ limits: { headersMs: 300, lingerMs } });
+  gateway = await startGateway({ limits: { headersMs: 300, lingerMs, queuedRequests: 40 } });
   upstream = await gateway.addNode('n', { upstream: { chunks: 10, chunkDelayMilliseconds: 80 } });
 });
 afterEach(async () => {
@@ -34,6 +34,8 @@ const post = (body: string): string => head([`content-length: ${body.length}`]) 
 const plain = () => post('{"model":"m","messages":[]}');
 const stream = () => post('{"model":"m","messages":[],"stream":true}');
 const broken = () => post('{"model":');
+
+const isGone = ({ clientGoneTime }: { clientGoneTime: number | undefined }) => clientGoneTime !== undefined;
 
 /** Statuses of the answers on one connection, in order. */
 const statuses = (text: string): number[] =>
@@ -119,6 +121,21 @@ test('many requests at once are answered in order, time after time, without a wa
   process.off('warning', warned);
   expect(statuses(text)).toEqual([...Array.from({ length: 75 }, () => [200, 400]).flat(), 200]);
   expect(warnings).toEqual([]);
+});
+
+test('a caller that lets more requests wait than one may is cut off, and all of them are ended', async () => {
+  upstream.respondWith('/chat/completions', { kind: 'hang' });
+  const text = await rawExchange(gateway.port, plain().repeat(42), 10_000);
+  expect(text).toBe('');
+  await eventually('all are over', async () => gateway.done.length === 42, 5000, 20);
+  await eventually('at the node too', async () => upstream.requests.every(isGone), 5000, 20);
+  gateway.done.length = 0;
+  const socket = connect(gateway.port, '127.0.0.1');
+  socket.write(plain().repeat(41));
+  await eventually('as many as may wait do', async () => gateway.gateway.inFlight() === 41, 5000, 20);
+  await delay(100);
+  expect(gateway.done).toEqual([]);
+  socket.destroy();
 });
 
 describe('a refused caller', () => {
