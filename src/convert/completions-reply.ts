@@ -25,7 +25,7 @@ export function convertCompletionsReply(
     choices,
     usage: totalUsage(answers.map((answer) => answer.usage)),
   };
-  return { body, lost: [...new Set(answers.flatMap(lostOf))] };
+  return { json: JSON.stringify(body), lost: [...new Set(answers.flatMap(lostOf))] };
 }
 
 function lostOf(answer: ChatAnswer): readonly string[] {

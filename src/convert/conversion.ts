@@ -30,7 +30,8 @@ export interface ConvertedRequest<State> {
 
 /** A reply converted for the caller. */
 export interface ConvertedReply {
-  readonly body: object;
+  /** The body, as JSON text. */
+  readonly json: string;
   /** What the node said and the caller's format cannot: counted, not invented. */
   readonly lost: readonly string[];
 }

@@ -31,7 +31,7 @@ export function convertMessagesReply(answer: ChatAnswer, state: MessagesState): 
     ...stop,
     usage: messagesUsage(answer.usage),
   };
-  return { body, lost: answer.citations.length > 0 ? ['annotations'] : [] };
+  return { json: JSON.stringify(body), lost: answer.citations.length > 0 ? ['annotations'] : [] };
 }
 
 /** A message before anything is in it; clients check the prefix of the id when they send it back. */

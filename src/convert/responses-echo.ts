@@ -2,39 +2,46 @@ import { isObject, type JsonObject, listOf, objectOf } from './json.ts';
 
 /**
  * The part of a response object that repeats the request, with the vendor's defaults: numbers may not be null, every
- * key is there (responses.md). The request has been checked; its values are shared, never changed.
+ * key is there (responses.md). As JSON text: it is written up to three times, most of it is defaults, and
+ * `JSON.stringify` of an object with so many members took as long as all else of the reply's conversion.
  */
-export type ResponsesEcho = ReturnType<typeof echoOf>;
-
-/** What a response says of the request that it answers. */
-export function echoOf(body: JsonObject, model: string) {
-  const user = body['user'];
-  return {
-    model,
-    previous_response_id: null,
-    instructions: body['instructions'] ?? null,
-    tools: listOf(body['tools']).map(echoedTool),
-    tool_choice: body['tool_choice'] ?? 'auto',
+export function echoJson(body: JsonObject, model: string): string {
+  const { tools, text, reasoning, user } = body;
+  return (
+    `"model":${JSON.stringify(model)},"previous_response_id":null` +
+    member(body, 'instructions', ',"instructions":null') +
+    (tools === undefined ? ',"tools":[]' : `,"tools":${JSON.stringify(listOf(tools).map(echoedTool))}`) +
+    member(body, 'tool_choice', ',"tool_choice":"auto"') +
     // Overflow fails: nothing is cut off.
-    truncation: 'disabled',
-    parallel_tool_calls: body['parallel_tool_calls'] ?? true,
-    text: echoedText(objectOf(body['text'])),
-    top_p: body['top_p'] ?? 1,
-    presence_penalty: body['presence_penalty'] ?? 0,
-    frequency_penalty: body['frequency_penalty'] ?? 0,
-    top_logprobs: body['top_logprobs'] ?? 0,
-    temperature: body['temperature'] ?? 1,
-    reasoning: echoedReasoning(objectOf(body['reasoning'])),
-    max_output_tokens: body['max_output_tokens'] ?? null,
-    max_tool_calls: body['max_tool_calls'] ?? null,
+    ',"truncation":"disabled"' +
+    member(body, 'parallel_tool_calls', ',"parallel_tool_calls":true') +
+    (text === undefined ? plainText : `,"text":${JSON.stringify(echoedText(objectOf(text)))}`) +
+    member(body, 'top_p', ',"top_p":1') +
+    member(body, 'presence_penalty', ',"presence_penalty":0') +
+    member(body, 'frequency_penalty', ',"frequency_penalty":0') +
+    member(body, 'top_logprobs', ',"top_logprobs":0') +
+    member(body, 'temperature', ',"temperature":1') +
+    (reasoning === undefined
+      ? noReasoning
+      : `,"reasoning":${JSON.stringify(echoedReasoning(objectOf(reasoning)))}`) +
+    member(body, 'max_output_tokens', ',"max_output_tokens":null') +
+    member(body, 'max_tool_calls', ',"max_tool_calls":null') +
     // Nothing is kept, whatever was asked for.
-    store: false,
-    background: false,
-    metadata: body['metadata'] ?? {},
-    safety_identifier: body['safety_identifier'] ?? null,
-    prompt_cache_key: body['prompt_cache_key'] ?? null,
-    user: typeof user === 'string' ? user : undefined,
-  };
+    ',"store":false,"background":false' +
+    member(body, 'metadata', ',"metadata":{}') +
+    member(body, 'safety_identifier', ',"safety_identifier":null') +
+    member(body, 'prompt_cache_key', ',"prompt_cache_key":null') +
+    (typeof user === 'string' ? `,"user":${JSON.stringify(user)}` : '')
+  );
+}
+
+const plainText = ',"text":{"format":{"type":"text"}}';
+const noReasoning = ',"reasoning":{"effort":null,"summary":null}';
+
+/** A member as the request has it; `otherwise` where it says nothing. */
+function member(body: JsonObject, name: string, otherwise: string): string {
+  const value = body[name];
+  return value === undefined || value === null ? otherwise : `,"${name}":${JSON.stringify(value)}`;
 }
 
 /** `strict` is what is enforced: chat-completions only where it was asked for. */

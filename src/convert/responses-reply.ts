@@ -15,7 +15,7 @@ import {
   urlCitation,
   wholeArguments,
 } from './responses-items.ts';
-import { endingOf, newIdentity, responseObject } from './responses-object.ts';
+import { endingOf, newIdentity, responseJson } from './responses-object.ts';
 import type { ResponsesState } from './responses-state.ts';
 import { ToolIds } from './tool-ids.ts';
 
@@ -31,7 +31,7 @@ export function convertResponsesReply(answer: ChatAnswer, state: ResponsesState)
   if (ending.status === 'incomplete' && last !== undefined)
     output[output.length - 1] = { ...last, status: ending.status };
   const progress = { ...ending, output, usage, serviceTier };
-  return { body: responseObject(newIdentity(state), progress, state), lost: lostOf(answer) };
+  return { json: responseJson(newIdentity(state), progress, state), lost: lostOf(answer) };
 }
 
 function addReasoning(answer: ChatAnswer, state: ResponsesState, output: ResponsesItem[]): void {

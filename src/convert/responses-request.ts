@@ -15,7 +15,7 @@ import {
   requiredString,
   unsupportedParameter,
 } from './request-fields.ts';
-import { echoOf } from './responses-echo.ts';
+import { echoJson } from './responses-echo.ts';
 import { checkMetadata, convertExtras } from './responses-extras.ts';
 import { convertInput } from './responses-input.ts';
 import { convertParameters, wantsSummary } from './responses-parameters.ts';
@@ -122,7 +122,7 @@ export function convertResponsesRequest(
   noteDropped(request, context);
   context.dropped.refuseIf(strict);
   const state: ResponsesState = {
-    echo: echoOf(request, callerModel),
+    echo: echoJson(request, callerModel),
     names: context.names,
     summarized: wantsSummary(request),
     logprobs: chat.logprobs === true,

@@ -1,7 +1,6 @@
 import type { Dialect } from './dialect.ts';
 import type { Dropped } from './dropped.ts';
 import type { NewId } from './ids.ts';
-import type { ResponsesEcho } from './responses-echo.ts';
 import type { ToolNames } from './tool-names.ts';
 
 /** What the parts of one Responses request share while it is converted. */
@@ -13,8 +12,8 @@ export interface ResponsesContext {
 
 /** What the reply to a Responses request needs to know of it. */
 export interface ResponsesState {
-  /** The values of the request that every response object repeats. */
-  readonly echo: ResponsesEcho;
+  /** The members of the request that every response object repeats, as JSON text between its braces. */
+  readonly echo: string;
   readonly names: ToolNames;
   /** Whether reasoning is shown as a summary (`reasoning.summary`) or as text. */
   readonly summarized: boolean;

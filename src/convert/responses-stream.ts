@@ -8,12 +8,12 @@ import {
   newIdentity,
   type ResponseIdentity,
   type ResponseProgress,
-  responseObject,
+  responseJson,
 } from './responses-object.ts';
 import type { ResponsesEvent } from './responses-open-item.ts';
 import { ResponsesOutput } from './responses-output.ts';
 import type { ResponsesState } from './responses-state.ts';
-import { commentEvent, doneEvent, numbered, openEvent } from './sse-writer.ts';
+import { commentEvent, doneEvent, numbered, openAround, openEvent } from './sse-writer.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 
 /** What the caller has seen of an opened stream: the response's identity, and how many events were numbered. */
@@ -138,7 +138,7 @@ class ResponsesStream implements ConvertedStream<ResponsesOpened> {
 
   #writeResponse(type: string, progress: ResponseProgress): void {
     const identity = this.#identity ?? newIdentity(this.#state);
-    this.#write({ type, response: responseObject(identity, progress, this.#state) });
+    this.#write(openAround(type, 'response', responseJson(identity, progress, this.#state)));
   }
 
   #write(event: ResponsesEvent | string): void {

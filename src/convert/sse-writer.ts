@@ -13,6 +13,11 @@ export function openEvent(payload: Named): string {
   return named(payload.type, oneLine(payload).slice(0, -1));
 }
 
+/** `openEvent` of a payload whose one member is JSON text already. */
+export function openAround(type: string, member: string, json: string): string {
+  return named(type, `{"type":"${type}","${member}":${escapeSeparators(json)}`);
+}
+
 /** What the events of one growing text have in common, for `openDelta`: written anew for each token they cost twice as much. */
 export function deltaFrame(payload: Named): string {
   return `${openEvent(payload)},"delta":`;
@@ -49,7 +54,10 @@ const separators = /[\u0085\u2028\u2029]/g;
 
 /** JSON on one line also for readers that end lines at any Unicode separator, as Python's `splitlines` does. */
 function oneLine(payload: unknown): string {
-  const json = JSON.stringify(payload);
+  return escapeSeparators(JSON.stringify(payload));
+}
+
+function escapeSeparators(json: string): string {
   return json.search(separators) < 0 ? json : json.replace(separators, escaped);
 }
 

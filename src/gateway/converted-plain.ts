@@ -74,14 +74,13 @@ export class ConvertedPlain implements CallerListener {
 
   #answer(upstream: UpstreamHeaders): void {
     const { caller, converted, headers, candidate, reports, onLost, settle } = this.#options;
-    const { body, lost } = converted.reply(this.#answers);
-    const text = JSON.stringify(body);
+    const { json, lost } = converted.reply(this.#answers);
     this.#over = true;
     onLost(lost);
     if (caller.record !== undefined) {
       caller.record.tokens = this.#answers.map(({ usage }) => chatTokenUsage(usage)).reduce(addTokenUsage);
     }
-    caller.answerJson(200, text, [...headers, ...callerHeaders(upstream)]);
+    caller.answerJson(200, json, [...headers, ...callerHeaders(upstream)]);
     reports.ended(candidate, 200);
     settle({ kind: 'answering' });
   }

@@ -216,7 +216,7 @@ const replied = formats.slice(0, 3).map(
       quickly(() => {
         const { reply } = convertedFormats[format].convert(sampleRequests[path]?.at(-1), options);
         try {
-          JSON.stringify(reply([readChatBody(bytes)]).body);
+          JSON.parse(reply([readChatBody(bytes)]).json);
         } catch (error) {
           if (!(error instanceof UpstreamFault)) throw error;
         }

@@ -141,10 +141,9 @@ describe('a completions request', () => {
 
 function reply(request: Json, ...said: readonly object[]) {
   const { state } = convert({ model: 'm', prompt: 'p', ...request });
-  return convertCompletionsReply(
-    said.map((body) => readChatReply(body)),
-    state,
-  );
+  const answers = said.map((body) => readChatReply(body));
+  const { json, lost } = convertCompletionsReply(answers, state);
+  return { body: JSON.parse(json), lost };
 }
 
 describe('a completions reply', () => {

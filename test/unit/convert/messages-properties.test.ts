@@ -207,7 +207,7 @@ describe('chat streams, any', () => {
     fc.assert(
       fc.property(soundAnswer, (answer) => {
         const bytes = chatSse(chunksOf(answer, 5));
-        const plain = convertMessagesReply(readChatBody(bytes), state()).body as Json;
+        const plain = JSON.parse(convertMessagesReply(readChatBody(bytes), state()).json) as Json;
         const { content, stopReason } = readMessagesStream(streamed(bytes));
         expect(plain['content']).toEqual(content);
         expect(plain['stop_reason']).toBe(stopReason);

@@ -12,10 +12,8 @@ function reply(
   fields: object = {},
 ) {
   const body = { id: 'x', choices: [{ index: 0, message, finish_reason: finish, ...choiceMore }], ...more };
-  return convertMessagesReply(readChatBody(Buffer.from(JSON.stringify(body))), state(fields)).body as Record<
-    string,
-    unknown
-  >;
+  const { json } = convertMessagesReply(readChatBody(Buffer.from(JSON.stringify(body))), state(fields));
+  return JSON.parse(json) as Record<string, unknown>;
 }
 
 const text = (value: string) => ({ type: 'text', text: value });
@@ -269,8 +267,8 @@ describe('messages reply', () => {
       delta({}, 'tool_calls'),
       usageChunk(3, 2),
     ]);
-    const { body } = convertMessagesReply(readChatBody(bytes), state());
-    expect(body).toMatchObject({
+    const { json } = convertMessagesReply(readChatBody(bytes), state());
+    expect(JSON.parse(json)).toMatchObject({
       content: [thinking('hm'), text('a'), tool('a', 'f', { x: 1 })],
       stop_reason: 'tool_use',
       usage: { input_tokens: 3 },
@@ -281,7 +279,9 @@ describe('messages reply', () => {
     const stream = chatSse([delta({ content: 'a' }, 'stop')]);
     const json = Buffer.from('\ufeff \n{"choices":[{"message":{"content":"a"}}]}');
     for (const bytes of [stream, json])
-      expect(convertMessagesReply(readChatBody(bytes), state()).body).toMatchObject({ content: [text('a')] });
+      expect(JSON.parse(convertMessagesReply(readChatBody(bytes), state()).json)).toMatchObject({
+        content: [text('a')],
+      });
   });
 
   it('collects logprobs of a stream', () => {

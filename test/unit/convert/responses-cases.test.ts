@@ -235,8 +235,8 @@ describe('streams', () => {
 
   it('6.52 6.53 a stream instead of JSON, whatever it is called, is collected', () => {
     const { state } = convert({ model: 'm', input: 'hi' });
-    const { body } = convertResponsesReply(readChatBody(chatSse([delta({ content: 'a' }), stop])), state);
-    expect(body).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });
+    const { json } = convertResponsesReply(readChatBody(chatSse([delta({ content: 'a' }), stop])), state);
+    expect(JSON.parse(json)).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });
   });
 
   it.each([

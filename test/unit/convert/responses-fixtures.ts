@@ -51,7 +51,7 @@ export function refusalOf(run: () => unknown): ConversionError {
 /** The response object for a chat body. */
 export function replyOf(chatBody: unknown, request: Json = {}): Json {
   const { state } = convert({ model: 'm', input: 'hi', ...request });
-  return { ...convertResponsesReply(readChatReply(chatBody), state).body };
+  return JSON.parse(convertResponsesReply(readChatReply(chatBody), state).json) as Json;
 }
 
 /** A chat body with this message. */

@@ -639,7 +639,11 @@ describe('a request of Codex', () => {
   });
 
   it('is repeated in the response', () => {
-    expect(state.echo).toMatchObject({ model: 'gpt-6-codex', store: false, parallel_tool_calls: false });
+    expect(JSON.parse(`{${state.echo}}`)).toMatchObject({
+      model: 'gpt-6-codex',
+      store: false,
+      parallel_tool_calls: false,
+    });
     expect(state.summarized).toBe(true);
   });
 });

@@ -162,7 +162,7 @@ describe('Responses streams, any', () => {
         let reply: Json;
         try {
           const answer = readChatBody(bytes);
-          reply = { ...convertResponsesReply(answer, convert({ model: 'm', input: 'hi' }).state).body };
+          reply = JSON.parse(convertResponsesReply(answer, convert({ model: 'm', input: 'hi' }).state).json);
         } catch (error) {
           if (!(error instanceof UpstreamFault)) throw error;
           expect(response['status']).toBe('failed');

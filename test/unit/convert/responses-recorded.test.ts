@@ -91,7 +91,7 @@ describe('recorded habits of nodes', () => {
     }
     expect(short(response)).toEqual({ output, usage });
     const { state } = convert({ model: 'm', input: 'hi' });
-    expect(short({ ...convertResponsesReply(readChatBody(read(name)), state).body })).toEqual({
+    expect(short(JSON.parse(convertResponsesReply(readChatBody(read(name)), state).json))).toEqual({
       output,
       usage,
     });

@@ -400,7 +400,7 @@ describe('what a response says of its request', () => {
     const sse =
       'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\ndata: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
     const { state } = convert({ model: 'm', input: 'hi' });
-    const { body } = convertResponsesReply(readChatBody(Buffer.from(sse)), state);
-    expect(body).toMatchObject({ status: 'completed', output: [message(outputText('hi'))] });
+    const { json } = convertResponsesReply(readChatBody(Buffer.from(sse)), state);
+    expect(JSON.parse(json)).toMatchObject({ status: 'completed', output: [message(outputText('hi'))] });
   });
 });

@@ -101,7 +101,7 @@ function bytesOf(name: string): { readonly request: Json; readonly bytes: Buffer
 function replyTo({ request, bytes }: ReturnType<typeof bytesOf>): { status: number; body: object } {
   const { state } = convert({ model: 'm', input: 'hi', ...request });
   try {
-    return { status: 200, body: convertResponsesReply(readChatBody(bytes), state).body };
+    return { status: 200, body: JSON.parse(convertResponsesReply(readChatBody(bytes), state).json) };
   } catch (error) {
     if (error instanceof UpstreamFault) return responsesFailure(error);
     throw error;

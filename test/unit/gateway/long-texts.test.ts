@@ -59,7 +59,7 @@ function converted(format: ConvertedFormat, body: unknown, wish: object, write: 
   return {
     chats: chats.map((chat) => JSON.parse(write(chat)) as unknown),
     dropped,
-    reply: reply(answers as unknown as Parameters<typeof reply>[0]).body,
+    reply: JSON.parse(reply(answers as unknown as Parameters<typeof reply>[0]).json) as unknown,
   };
 }
 
