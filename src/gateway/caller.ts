@@ -76,6 +76,8 @@ export class Caller extends SilenceListener implements BatchedWriter {
   #corked: Socket | undefined;
   /** Of a stream: tells of its silence. */
   #silence: SilenceClock | undefined;
+  #isClosed = false;
+  #atClose: (() => void) | undefined;
 
   constructor(
     request: IncomingMessage,
@@ -180,6 +182,12 @@ export class Caller extends SilenceListener implements BatchedWriter {
     this.#response.destroy();
   }
 
+  /** Calls `act`, of which there may be one, after the answer is complete or the caller has left; now where that was. */
+  whenClosed(act: () => void): void {
+    if (this.#isClosed) act();
+    else this.#atClose = act;
+  }
+
   /** Answers with a JSON text. */
   answerJson(status: number, body: string, headers: string[] = []): void {
     const bytes = Buffer.from(body);
@@ -256,12 +264,14 @@ export class Caller extends SilenceListener implements BatchedWriter {
   }
 
   #closed(): void {
+    this.#isClosed = true;
     this.#silence?.forget(this);
     if (!this.#response.writableFinished && !this.#broken && !this.#answered) {
       this.gone = true;
       this.listener?.gone();
     }
     this.record?.closed();
+    this.#atClose?.();
   }
 
   /** Ends an answer that was given while the caller still sends its body. */

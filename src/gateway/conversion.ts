@@ -85,6 +85,11 @@ export class Conversion {
     return this.#current;
   }
 
+  /** Whether requests to the node are still to be written: a stream of several choices asks for one after the other. */
+  get isUnsent(): boolean {
+    return this.#current !== undefined && this.#current.chats.length > 0;
+  }
+
   /** `x-model-gateway-conversion` and `-dropped`, flat. The paths are bounded and printable already. */
   get headers(): readonly string[] {
     const { dropped } = this.current;
@@ -121,7 +126,7 @@ export class Conversion {
     return this.#current?.stream(0, this.opened).fail(fault).join('') ?? '';
   }
 
-  /** Lets the body go: a stream may run long after it was sent. May be called twice. */
+  /** Lets the body go: a stream may run long after it was sent. Nothing can be written any more. May be called twice. */
   release(): void {
     this.#budget.give(this.#held);
     this.#held = 0;

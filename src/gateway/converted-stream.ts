@@ -126,20 +126,20 @@ export class ConvertedStreaming implements CallerListener {
     cause?: UpstreamError,
   ) {
     const stream = this.#stream;
-    const events = this.#guarded(convert);
+    const events = this.#guarded(() => convert(stream));
     if (events === undefined) return;
     const { fault, done } = stream;
     if (done && this.#isLast()) return this.#finish(events);
     if (events.length > 0) this.#give(events);
     if (fault !== undefined) this.#fault(fault, cause);
-    else if (done) this.#nextChoice();
+    else if (done) this.#guarded(() => this.#nextChoice());
     else if (atEnd !== undefined) this.#fault(atEnd(), cause);
   }
 
   /** A mistake of the conversion's own must end this answer, not the process. */
-  #guarded(convert: (stream: ConvertedStream<unknown>) => string[]): string[] | undefined {
+  #guarded<T>(convert: () => T): T | undefined {
     try {
-      return convert(this.#stream);
+      return convert();
     } catch (error) {
       const { log, caller } = this.#options;
       log.error({ err: error, requestId: caller.requestId }, 'A stream could not be converted');

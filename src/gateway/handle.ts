@@ -8,6 +8,7 @@ import type { BodyDeadlines } from './body-deadlines.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import { Caller } from './caller.ts';
 import { CallerGone } from './caller-gone.ts';
+import type { Conversion } from './conversion.ts';
 import { GatewayError } from './errors.ts';
 import type { NoAnswer } from './failure.ts';
 import { servedHeaders, upstreamHeaders } from './headers.ts';
@@ -96,9 +97,16 @@ export async function answerModelCall(
     progress.error = reasonOf(noAnswer);
     await answerFailure(caller, call, noAnswer, servedBy(progress));
   } finally {
-    call?.conversion?.release();
-    body.release();
+    const conversion = call?.conversion;
+    // Choices that are asked for later are written from the same body.
+    if (conversion?.isUnsent === true) caller.whenClosed(() => release(conversion, body));
+    else release(conversion, body);
   }
+}
+
+function release(conversion: Conversion | undefined, body: RequestBody): void {
+  conversion?.release();
+  body.release();
 }
 
 /** What the log says of a request that no node answered; of a node's own error, its status alone. */

@@ -64,7 +64,8 @@ export class LongTexts {
     const found: LongText[] = [];
     let size = Buffer.byteLength(json);
     for (let at = nextMark(json, 0); at !== -1; at = nextMark(json, at + markLength)) {
-      const text = this.#texts[indexAt(json, at)] ?? noText;
+      const text = this.#texts[indexAt(json, at)];
+      if (text === undefined) throw new Error('a text of the request was let go before it was written');
       size += text.stop - text.start - markLength;
       marks.push(at);
       found.push(text);
@@ -167,4 +168,3 @@ function isOpaque(body: Buffer, { start, stop }: LongText): boolean {
 }
 
 const nothing = Buffer.alloc(0);
-const noText: LongText = { start: 0, stop: 0, carried: false };

@@ -85,6 +85,41 @@ test('streamed: one choice after the other, one end', async () => {
   expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 12 } });
 });
 
+test('streamed: every choice is asked for the whole of a long prompt, small or large', async () => {
+  answerPrompts();
+  for (const prompt of ['a long prompt '.repeat(100), 'a longer prompt '.repeat(2_000)]) {
+    const before = node.requests.length;
+    const answer = await ask({ prompt, n: 3, stream: true });
+    expect(await answer.text()).toContain('[DONE]');
+    const asked = node.requests.slice(before).map(({ body }) => JSON.parse(body.toString()).messages);
+    expect(asked).toEqual(Array.from({ length: 3 }, () => [{ role: 'user', content: prompt }]));
+  }
+});
+
+test('what a stream of several choices holds is free when it ends, and when its caller leaves', async () => {
+  const small = await startGateway({ limits: { bufferedBytes: 250_000 } });
+  try {
+    const upstream = await small.addNode('n');
+    const prompt = 'a longer prompt '.repeat(4_000);
+    const stream = (init?: RequestInit) =>
+      small.post('/completions', { model: 'm', prompt, n: 3, stream: true }, init);
+    for (let turn = 0; turn < 4; turn++) expect(await (await stream()).text()).toContain('[DONE]');
+    upstream.respondWith('/chat/completions', (_request, count) =>
+      count % 2 === 1 ? { kind: 'hang' } : undefined,
+    );
+    for (let turn = 1; turn <= 4; turn++) {
+      const abort = new AbortController();
+      const answer = await stream({ signal: abort.signal });
+      expect(answer.status).toBe(200);
+      await upstream.waitFor((requests) => requests.length === 12 + 2 * turn);
+      abort.abort();
+      await upstream.waitFor((requests) => requests.at(-1)?.clientGoneTime !== undefined);
+    }
+  } finally {
+    await small.close();
+  }
+});
+
 test('one call that fails is a failed attempt: the others are given up, the next node is asked for all', async () => {
   const other = await gateway.addNode('other', { spec: { priority: 10 } });
   node.respondWith('/chat/completions', (_request, count) =>
