@@ -29,14 +29,14 @@ export class CollectedAnswer implements UpstreamHandler {
   readonly #budget: BufferBudget;
   readonly #connection: UpstreamConnection;
   readonly #listener: CollectedListener;
-  readonly #exchange: { abort(): void; freeBody(): void };
+  readonly #exchange: { abort(): void };
   #headers: UpstreamHeaders | undefined;
   #errorBody: ErrorBody | undefined;
   readonly #blocks = new ByteBlocks();
   #over = false;
 
   constructor(
-    start: (handler: UpstreamHandler) => { abort(): void; freeBody(): void },
+    start: (handler: UpstreamHandler) => { abort(): void },
     { limits, budget, connection }: CollectedOptions,
     listener: CollectedListener,
   ) {
@@ -87,7 +87,6 @@ export class CollectedAnswer implements UpstreamHandler {
     if (this.#over || this.#headers === undefined) return;
     this.#over = true;
     this.#budget.give(this.#blocks.size);
-    this.#exchange.freeBody();
     this.#listener.answered(this.#blocks.take(), this.#headers);
   }
 

@@ -5,6 +5,7 @@ import type { ConversionMetrics } from '../observe/conversion-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import { dialectOf } from '../routing/candidate-dialect.ts';
 import type { Candidate } from '../store/store.ts';
+import { conversionNames } from './conversion.ts';
 import { droppedLabel } from './dropped-label.ts';
 import type { Failure } from './failure.ts';
 
@@ -15,15 +16,6 @@ export interface ConversionReports {
   /** An attempt on a candidate failed. The log says which setting of the dialect would help, if one would. */
   failed(candidate: Candidate, failure: Failure): void;
 }
-
-/** Every name that a conversion may have (conversion.ts). */
-const conversionNames = [
-  'messages->chat',
-  'responses->chat',
-  'completions->chat',
-  'count_tokens->tokenize',
-  'count_tokens->estimate',
-];
 
 /** The same advice on the same node is not repeated before. */
 const adviceEveryMs = 3_600_000;

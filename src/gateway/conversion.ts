@@ -8,9 +8,25 @@ import { needsNative } from '../convert/needs-native.ts';
 import type { UpstreamFault } from '../convert/upstream-fault.ts';
 import { dialectOf } from '../routing/candidate-dialect.ts';
 import type { Candidate } from '../store/store.ts';
+import type { AssembledBody } from '../upstream/request.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import { GatewayError } from './errors.ts';
 import { LongTexts } from './long-texts.ts';
+
+/** What conversions are called. Constants: a text put together for each request is hashed anew by all who count it. */
+const names = {
+  messages: 'messages->chat',
+  responses: 'responses->chat',
+  completions: 'completions->chat',
+  tokenize: 'count_tokens->tokenize',
+  estimate: 'count_tokens->estimate',
+} as const;
+
+/** The name of a conversion, such as `messages->chat`. */
+export type ConversionName = (typeof names)[keyof typeof names];
+
+/** Every name that a conversion may have. */
+export const conversionNames: readonly ConversionName[] = Object.values(names);
 
 /** What a body that is converted takes besides its own bytes: it parsed, and what is sent. */
 const copies = 2;
@@ -25,8 +41,7 @@ export class Conversion {
   opened: unknown;
   /** Whether the caller has been sent the head of a converted stream: from then on every node is converted for. */
   begun = false;
-  /** What the conversion is called, such as `messages->chat`. */
-  name = '';
+  name: ConversionName;
   readonly #strict: boolean;
   readonly #now: () => number;
   readonly #budget: BufferBudget;
@@ -57,6 +72,7 @@ export class Conversion {
       throw new GatewayError('gateway_busy', 'Too many large requests at once; try again shortly.');
     }
     this.format = format;
+    this.name = format === 'count_tokens' ? names.estimate : names[format];
     this.#bytes = bytes;
     this.#strict = options.strict;
     this.#now = options.now;
@@ -71,7 +87,7 @@ export class Conversion {
     try {
       const dialect = dialectOf(candidate);
       this.#current = this.#convert(candidate.model, dialect, this.#strict);
-      this.name = this.format === 'count_tokens' ? countingName(dialect) : `${this.format}->chat`;
+      if (this.format === 'count_tokens') this.name = dialect.tokenize ? names.tokenize : names.estimate;
       return undefined;
     } catch (error) {
       if (error instanceof ConversionError) return error;
@@ -109,8 +125,8 @@ export class Conversion {
   }
 
   /** A chat request of this conversion as it is sent. */
-  write(chat: ChatRequest): Buffer {
-    return this.#texts.write(chat);
+  body(chat: ChatRequest): AssembledBody {
+    return this.#texts.body(chat);
   }
 
   refusal(error: ConversionError): ConvertedError {
@@ -150,8 +166,4 @@ export class Conversion {
     this.#bytes = undefined;
     return this.#body;
   }
-}
-
-function countingName({ tokenize }: Dialect): string {
-  return `count_tokens->${tokenize ? 'tokenize' : 'estimate'}`;
 }

@@ -44,12 +44,12 @@ const passed = ['traceparent', 'tracestate'] as const;
 export function sendNextChat(
   { pool, connection, caller, conversion, converted, span }: ConvertedOptions,
   handler: UpstreamHandler,
-): { abort(): void; freeBody(): void } {
+): { abort(): void } {
   const chat = converted.chats.shift();
   if (chat === undefined) throw new Error('every chat request was sent already');
   const callers = chatHeaders(caller.request.headers, converted.choices === 1);
   const headers = span === undefined ? callers : span.headers(callers);
-  const body = conversion.write(chat);
+  const body = conversion.body(chat);
   return send(pool, connection, { method: 'POST', path: '/chat/completions', headers, body }, handler);
 }
 

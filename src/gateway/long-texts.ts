@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../convert/json.ts';
+import type { AssembledBody } from '../upstream/request.ts';
 import { indexAt, indexOfMark, markLength, nextMark, writeMark } from './text-marks.ts';
 
 /** The types of content parts and tool results whose text conversions carry over. */
@@ -57,31 +58,9 @@ export class LongTexts {
     return this.#texts.every(({ carried }) => carried) ? value : this.#put(value);
   }
 
-  /** The bytes of a request, with those of the texts that were carried over, in a memory of their own. */
-  write(chat: object): Buffer {
-    const json = JSON.stringify(chat);
-    const marks: number[] = [];
-    const found: LongText[] = [];
-    let size = Buffer.byteLength(json);
-    for (let at = nextMark(json, 0); at !== -1; at = nextMark(json, at + markLength)) {
-      const text = this.#texts[indexAt(json, at)];
-      if (text === undefined) throw new Error('a text of the request was let go before it was written');
-      size += text.stop - text.start - markLength;
-      marks.push(at);
-      found.push(text);
-    }
-    // Not from Node.js's pool: only so can it be given back once the answer is there.
-    const written = Buffer.allocUnsafeSlow(size);
-    let from = 0;
-    let to = 0;
-    for (const [index, { start, stop }] of found.entries()) {
-      const mark = marks[index] ?? 0;
-      to = writeText(json, from, mark, written, to);
-      to += this.#body.copy(written, to, start, stop);
-      from = mark + markLength;
-    }
-    writeText(json, from, json.length, written, to);
-    return written;
+  /** A request as it is sent, with the bytes of the texts that were carried over. Not after the caller's body was let go. */
+  body(chat: object): AssembledBody {
+    return new MarkedBody(JSON.stringify(chat), this.#body, this.#texts);
   }
 
   #carryConversation(body: JsonObject): void {
@@ -136,6 +115,41 @@ export class LongTexts {
         owner[key] = this.#put(child);
     }
     return value;
+  }
+}
+
+/** A JSON text in which marks stand for parts of the caller's body. */
+class MarkedBody implements AssembledBody {
+  readonly length: number;
+  readonly #json: string;
+  readonly #source: Buffer;
+  /** Where each mark is, and what it stands for. */
+  readonly #marks: { readonly mark: number; readonly start: number; readonly stop: number }[] = [];
+
+  /** Throws where a mark is not one of `texts`. */
+  constructor(json: string, source: Buffer, texts: readonly LongText[]) {
+    this.#json = json;
+    this.#source = source;
+    let length = Buffer.byteLength(json);
+    for (let mark = nextMark(json, 0); mark !== -1; mark = nextMark(json, mark + markLength)) {
+      const text = texts[indexAt(json, mark)];
+      if (text === undefined) throw new Error('a text of the request was let go before it was written');
+      const { start, stop } = text;
+      length += stop - start - markLength;
+      this.#marks.push({ mark, start, stop });
+    }
+    this.length = length;
+  }
+
+  writeTo(target: Buffer, at: number): void {
+    let from = 0;
+    let to = at;
+    for (const { mark, start, stop } of this.#marks) {
+      to = writeText(this.#json, from, mark, target, to);
+      to += this.#source.copy(target, to, start, stop);
+      from = mark + markLength;
+    }
+    writeText(this.#json, from, this.#json.length, target, to);
   }
 }
 

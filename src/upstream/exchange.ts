@@ -1,11 +1,10 @@
 import type { UpstreamConnection } from './connection.ts';
 import { UpstreamError, type UpstreamErrorCode } from './error.ts';
-import { freeBuffer } from './free-buffer.ts';
 import type { UpstreamHandler } from './handler.ts';
 import type { UpstreamHeaders } from './headers.ts';
 import type { Pool } from './pool.ts';
 import { requestHead } from './prepare.ts';
-import type { UpstreamRequest } from './request.ts';
+import type { AssembledBody, UpstreamRequest } from './request.ts';
 import type { Slot, SlotUser } from './slot.ts';
 
 /**
@@ -17,7 +16,8 @@ export class Exchange implements SlotUser {
   readonly #timeouts: UpstreamConnection['timeouts'];
   readonly #handler: UpstreamHandler;
   readonly #head: string | undefined;
-  readonly #body: Uint8Array | undefined;
+  /** Undefined once an answer has begun: then it is not sent again. */
+  #body: Uint8Array | AssembledBody | undefined;
   #slot: Slot;
   /** When this began, and when something came last, by `performance.now()`. */
   readonly #startedMs = performance.now();
@@ -56,11 +56,6 @@ export class Exchange implements SlotUser {
     return this.#sent && !this.#retried;
   }
 
-  /** Gives the memory of the request's body back where nobody can still read it: for whoever made the body, after the answer. */
-  freeBody(): void {
-    if (this.#body !== undefined && this.sent) freeBuffer(this.#body);
-  }
-
   /** Ends the exchange and its connection; the handler hears no more. */
   abort(): void {
     this.#aborted = true;
@@ -86,6 +81,7 @@ export class Exchange implements SlotUser {
   onHead(status: number, headers: UpstreamHeaders): void {
     if (this.#done) return;
     this.#answered = true;
+    this.#body = undefined;
     this.#cameMs = performance.now();
     this.#handler.onResponse(status, headers, this);
   }

@@ -1,5 +1,13 @@
 import type { UpstreamPath } from './paths.ts';
 
+/** A body that is put together where it is sent from, each time that it is sent. */
+export interface AssembledBody {
+  /** In bytes. */
+  readonly length: number;
+  /** Writes all of it to `target`, from `at` on. */
+  writeTo(target: Buffer, at: number): void;
+}
+
 /** One request to a model server. */
 export interface UpstreamRequest {
   readonly method: 'GET' | 'POST';
@@ -8,5 +16,5 @@ export interface UpstreamRequest {
   readonly query?: string;
   /** Flat name, value list, from the caller by allowlist. */
   readonly headers: readonly string[];
-  readonly body?: Uint8Array;
+  readonly body?: Uint8Array | AssembledBody;
 }

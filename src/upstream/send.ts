@@ -8,13 +8,13 @@ import type { UpstreamRequest } from './request.ts';
  * Sends one request and passes the answer's bytes on as they come. The callbacks begin after this has
  * returned. A kept-alive connection that the node closed before any byte of an answer is replaced by a fresh
  * one once, unseen by the handler. `abort()` ends the connection at once, in whatever state it is.
- * `sent` says whether the memory of the request's body is free again, and `freeBody()` gives it back.
+ * `sent` says whether the memory of the request's body is free again.
  */
 export function send(
   pool: Pool,
   connection: UpstreamConnection,
   request: UpstreamRequest,
   handler: UpstreamHandler,
-): { abort(): void; freeBody(): void; readonly sent: boolean } {
+): { abort(): void; readonly sent: boolean } {
   return new Exchange(pool, connection, request, handler);
 }

@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Connect } from './connect.ts';
 import { UpstreamError } from './error.ts';
+import { freeBuffer } from './free-buffer.ts';
+import type { AssembledBody } from './request.ts';
 import { type ResponseListener, ResponseReader } from './response-reader.ts';
 import { type BatchedWriter, writeTogether } from './write-batch.ts';
 
@@ -35,7 +37,9 @@ export class Slot implements BatchedWriter {
   #connected = false;
   /** Whether the request under way waits to be written together with others. */
   #batched = false;
-  #waiting: { readonly head: string; readonly body: Uint8Array | undefined } | undefined;
+  #waiting: { readonly head: string; readonly body: Uint8Array | AssembledBody | undefined } | undefined;
+  /** A large body that was put together here, until the request is answered. */
+  #assembled: Buffer | undefined;
 
   /** `onDisconnect` is called when a socket that stood has closed. */
   constructor(connect: Connect, onDisconnect: (slot: Slot) => void) {
@@ -67,7 +71,7 @@ export class Slot implements BatchedWriter {
   }
 
   /** Sends a request, at once or as soon as the connection stands. `head` is latin1 text, its last empty line included. */
-  send(user: SlotUser, head: string, body: Uint8Array | undefined): void {
+  send(user: SlotUser, head: string, body: Uint8Array | AssembledBody | undefined): void {
     this.user = user;
     this.writtenMs = 0;
     this.#reader.expect(user);
@@ -75,9 +79,11 @@ export class Slot implements BatchedWriter {
     else this.#waiting = { head, body };
   }
 
-  /** The request was answered in full. */
+  /** The request was answered in full, and all of it was taken. */
   rest(): void {
     this.user = undefined;
+    if (this.#assembled !== undefined) freeBuffer(this.#assembled);
+    this.#assembled = undefined;
     this.served += 1;
     this.idleUntilMs = 0;
     // A reader that had enough of the answer may have left it paused; a close must be noticed.
@@ -128,7 +134,7 @@ export class Slot implements BatchedWriter {
     this.#write(head, body);
   }
 
-  #write(head: string, body: Uint8Array | undefined): void {
+  #write(head: string, body: Uint8Array | AssembledBody | undefined): void {
     const socket = this.#socket;
     if (socket === undefined) return;
     this.writtenMs = performance.now();
@@ -137,14 +143,22 @@ export class Slot implements BatchedWriter {
     else if (body.length <= copiedBytes) {
       const bytes = Buffer.allocUnsafe(head.length + body.length);
       bytes.write(head, 'latin1');
-      bytes.set(body, head.length);
+      if (body instanceof Uint8Array) bytes.set(body, head.length);
+      else body.writeTo(bytes, head.length);
       socket.write(bytes);
     } else {
       socket.write(head, 'latin1');
-      socket.write(body);
+      socket.write(body instanceof Uint8Array ? body : this.#assemble(body));
     }
     this.#batched = true;
     writeTogether(this);
+  }
+
+  #assemble(body: AssembledBody): Buffer {
+    // Not from Node.js's pool: only so can it be given back.
+    this.#assembled = Buffer.allocUnsafeSlow(body.length);
+    body.writeTo(this.#assembled, 0);
+    return this.#assembled;
   }
 
   writeNow(): void {

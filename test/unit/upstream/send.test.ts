@@ -127,6 +127,29 @@ test.each(['close', 'reset'] as const)(
   },
 );
 
+test.each([10, 17_000, 300_000])(
+  'a body of %i bytes that is assembled here is sent whole, and again',
+  async (length) => {
+    await using server = await scriptedUpstream((socket, connection, request) => {
+      if (connection === 0 && request === 1) socket.end();
+      else socket.write(answer(`c${connection}`));
+    });
+    const connection = connectionTo(server.port);
+    const pool = newPools().pool('n', connection);
+    const body = {
+      length,
+      writeTo: (target: Buffer, at: number) => void target.fill('xy', at, at + length, 'latin1'),
+    };
+    for (const expected of ['c0', 'c1', 'c1']) {
+      const heard = exchange(pool, connection, { ...chat, body });
+      await heard.finished;
+      expect(heard).toMatchObject({ body: expected, ended: 1, errors: [] });
+    }
+    const bodies = server.requests.map((text) => text.slice(text.indexOf('\r\n\r\n') + 4));
+    expect(bodies).toEqual(Array.from({ length: 4 }, () => 'xy'.repeat(length / 2)));
+  },
+);
+
 test('the replacement is a fresh connection, not another idle one that may be as stale', async () => {
   await using server = await scriptedUpstream((socket, connection, request) => {
     if (connection < 2 && request === 1) socket.end();
