@@ -153,6 +153,8 @@ describe('LongTexts', () => {
     const [first] = body.messages;
     expect(first?.content).not.toContain('é');
     const messages = [{ role: 'user', content: `<${String(first?.content)}>` }] as const;
-    expect(written(texts, { model: 'm', messages })).toBe(`{"model":"m","messages":[{"role":"user","content":"<${spelled}>"}]}`);
+    expect(written(texts, { model: 'm', messages })).toBe(
+      `{"model":"m","messages":[{"role":"user","content":"<${spelled}>"}]}`,
+    );
   });
 });
