@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { type BatchedTask, runTogether } from '../upstream/batches.ts';
 import { ByteBlocks } from '../upstream/byte-blocks.ts';
 import { freeBuffer } from '../upstream/free-buffer.ts';
 import { type BodyDeadlines, PendingBody } from './body-deadlines.ts';
@@ -66,7 +67,7 @@ const nothing = Buffer.alloc(0);
 
 /**
  * Reads a request body and undoes its `content-encoding`. Sizes are counted after decoding, piece by piece, so that
- * a decompression bomb never gets to unfold. Throws GatewayError, or CallerGone when the caller left meanwhile.
+ * a decompression bomb never gets to unfold. Throws GatewayError, or CallerGone when the caller left before its end came.
  */
 export function readBody(
   request: IncomingMessage,
@@ -93,7 +94,7 @@ interface ReadingOptions {
 }
 
 /** One body while it is being read. */
-class BodyReading extends PendingBody {
+class BodyReading extends PendingBody implements BatchedTask {
   readonly #options: ReadingOptions;
   readonly #blocks = new ByteBlocks();
   #over = false;
@@ -151,6 +152,10 @@ class BodyReading extends PendingBody {
   #end(): void {
     if (this.#over) return;
     this.#finish();
+    runTogether(this);
+  }
+
+  runNow(): void {
     // Nothing of it stays here: the listeners live as long as the request, whose answer may be a stream of an hour.
     this.#options.resolve(new RequestBody(this.#blocks.take(), this.#options.budget));
   }

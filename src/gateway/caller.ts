@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TokenUsage } from '../observe/request-record.ts';
-import { type BatchedWriter, writeTogether } from '../upstream/write-batch.ts';
+import { type BatchedWriter, writeTogether } from '../upstream/batches.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { GatewayError } from './errors.ts';
 import type { Limits } from './limits.ts';

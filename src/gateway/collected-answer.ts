@@ -1,4 +1,5 @@
 import { UpstreamFault } from '../convert/upstream-fault.ts';
+import { type BatchedTask, runTogether } from '../upstream/batches.ts';
 import { ByteBlocks } from '../upstream/byte-blocks.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { UpstreamError } from '../upstream/error.ts';
@@ -24,7 +25,7 @@ interface CollectedOptions {
 }
 
 /** Collects one answer as a whole, because it can only be converted as a whole. */
-export class CollectedAnswer implements UpstreamHandler {
+export class CollectedAnswer implements UpstreamHandler, BatchedTask {
   readonly #limits: Pick<Limits, 'convertedBytes' | 'errorBodyBytes'>;
   readonly #budget: BufferBudget;
   readonly #connection: UpstreamConnection;
@@ -33,6 +34,8 @@ export class CollectedAnswer implements UpstreamHandler {
   #headers: UpstreamHeaders | undefined;
   #errorBody: ErrorBody | undefined;
   readonly #blocks = new ByteBlocks();
+  /** All of a good answer, until the listener is told. */
+  #whole: Buffer | undefined;
   #over = false;
 
   constructor(
@@ -49,6 +52,7 @@ export class CollectedAnswer implements UpstreamHandler {
 
   abort(): void {
     this.#over = true;
+    this.#whole = undefined;
     this.#exchange.abort();
     this.#errorBody?.end(false);
     this.#forget();
@@ -87,7 +91,14 @@ export class CollectedAnswer implements UpstreamHandler {
     if (this.#over || this.#headers === undefined) return;
     this.#over = true;
     this.#budget.give(this.#blocks.size);
-    this.#listener.answered(this.#blocks.take(), this.#headers);
+    this.#whole = this.#blocks.take();
+    runTogether(this);
+  }
+
+  runNow(): void {
+    const whole = this.#whole;
+    this.#whole = undefined;
+    if (whole !== undefined && this.#headers !== undefined) this.#listener.answered(whole, this.#headers);
   }
 
   onError(error: UpstreamError) {

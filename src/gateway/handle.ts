@@ -83,6 +83,8 @@ export async function answerModelCall(
   const body = await readRequest(context, caller);
   let call: ModelRequest | undefined;
   try {
+    // Since its body came to its end: nobody would tell an attempt.
+    if (caller.gone) throw new CallerGone();
     const inspection = inspect(body.bytes, {
       restricted: key.models !== undefined,
       maxDepth: limits.jsonDepth,

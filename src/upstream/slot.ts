@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
+import { type BatchedWriter, writeTogether } from './batches.ts';
 import type { Connect } from './connect.ts';
 import { UpstreamError } from './error.ts';
 import { freeBuffer } from './free-buffer.ts';
 import type { AssembledBody } from './request.ts';
 import { type ResponseListener, ResponseReader } from './response-reader.ts';
-import { type BatchedWriter, writeTogether } from './write-batch.ts';
 
 /** Bodies up to this are copied behind the head: one write of one buffer costs less than one of two. */
 const copiedBytes = 16 * 1024;
