@@ -126,7 +126,7 @@ export class ConvertedStreaming implements CallerListener {
     cause?: UpstreamError,
   ) {
     const stream = this.#stream;
-    const events = this.#guarded(() => convert(stream));
+    const events = this.#guarded(convert);
     if (events === undefined) return;
     const { fault, done } = stream;
     if (done && this.#isLast()) return this.#finish(events);
@@ -137,9 +137,9 @@ export class ConvertedStreaming implements CallerListener {
   }
 
   /** A mistake of the conversion's own must end this answer, not the process. */
-  #guarded<T>(convert: () => T): T | undefined {
+  #guarded<T>(act: (stream: ConvertedStream<unknown>) => T): T | undefined {
     try {
-      return convert();
+      return act(this.#stream);
     } catch (error) {
       const { log, caller } = this.#options;
       log.error({ err: error, requestId: caller.requestId }, 'A stream could not be converted');
