@@ -38,7 +38,7 @@ export class Slot implements BatchedWriter {
   /** Whether the request under way waits to be written together with others. */
   #batched = false;
   #waiting: { readonly head: string; readonly body: Uint8Array | AssembledBody | undefined } | undefined;
-  /** A large body that was put together here, until the request is answered. */
+  /** A large body that was put together here, until the system has it and the node answers. */
   #assembled: Buffer | undefined;
 
   /** `onDisconnect` is called when a socket that stood has closed. */
@@ -82,8 +82,6 @@ export class Slot implements BatchedWriter {
   /** The request was answered in full, and all of it was taken. */
   rest(): void {
     this.user = undefined;
-    if (this.#assembled !== undefined) freeBuffer(this.#assembled);
-    this.#assembled = undefined;
     this.served += 1;
     this.idleUntilMs = 0;
     // A reader that had enough of the answer may have left it paused; a close must be noticed.
@@ -167,6 +165,11 @@ export class Slot implements BatchedWriter {
   }
 
   #take(piece: Buffer): void {
+    // Now, not at the answer's end: it may be a stream of an hour, and the bound on memory no longer counts this.
+    if (this.#assembled !== undefined && this.flushed) {
+      freeBuffer(this.#assembled);
+      this.#assembled = undefined;
+    }
     // Nobody has asked yet: it would be taken for the answer of the next request.
     if (this.user === undefined || this.#batched) {
       this.#socket?.destroy();

@@ -150,6 +150,25 @@ test.each([10, 17_000, 300_000])(
   },
 );
 
+test('a large body that is assembled here is let go as soon as the node answers, however long that takes', async () => {
+  await using server = await scriptedUpstream((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n');
+  });
+  const connection = connectionTo(server.port);
+  let target: Buffer | undefined;
+  const body = {
+    length: 100_000,
+    writeTo: (to: Buffer, at: number) => {
+      target = to;
+      to.fill('x', at);
+    },
+  };
+  const heard = exchange(newPools().pool('n', connection), connection, { ...chat, body });
+  await until(() => heard.chunks.length > 0 && target?.length === 0);
+  expect(heard).toMatchObject({ body: 'one', ended: 0, errors: [] });
+  heard.abort();
+});
+
 test('the replacement is a fresh connection, not another idle one that may be as stale', async () => {
   await using server = await scriptedUpstream((socket, connection, request) => {
     if (connection < 2 && request === 1) socket.end();
