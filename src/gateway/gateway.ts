@@ -24,6 +24,7 @@ import { errorCodes, keyRefusals } from './errors.ts';
 import type { GatewayContext } from './handle.ts';
 import { createKeysApi } from './keys-api.ts';
 import { defaultLimits, type Limits } from './limits.ts';
+import { lingerBehindLastAnswers } from './linger.ts';
 import type { RequestDone } from './progress.ts';
 import { declareRoutes, routeNames, shortcutModelCalls } from './routes.ts';
 import { SilenceClock } from './silence-clock.ts';
@@ -225,6 +226,7 @@ function createServer(limits: Limits, context: GatewayContext, tls: TlsPair | un
       refuseUnrouted(context, request.raw, reply.raw, unrouted.badPath());
     },
   });
+  lingerBehindLastAnswers(app.server, limits.lingerMs);
   // With a listener of our own the caller is asked for its body only after its key was checked.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   app.server.on('checkExpectation', (request, response) => {

@@ -1,4 +1,6 @@
-import type { Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
+import { dropQueued } from './pipeline.ts';
 
 /**
  * Destroys the connection of a caller that may still send after its answer, unless `end` closes within `lingerMs`.
@@ -13,3 +15,26 @@ export function endLinger(
   const timer = setTimeout(() => socket.destroy(), lingerMs);
   end.once('close', () => clearTimeout(timer));
 }
+
+/**
+ * Lets every connection of an HTTP `server` linger behind an answer that closes it, until its caller has closed it too or
+ * for `lingerMs`. node:http would destroy it, and who had sent anything behind that request lost the answer to a reset
+ * (RFC 9112 §9.6). What comes there is thrown away: it cannot be answered any more, so no node must be asked.
+ */
+export function lingerBehindLastAnswers(server: Server, lingerMs: number): void {
+  // What node:http calls behind a last answer.
+  function destroySoon(this: Socket): void {
+    dropQueued(this);
+    this.removeAllListeners('data');
+    // node:http gives its reader up where somebody else listens.
+    this.on('data', ignore);
+    this.resume();
+    this.end();
+    endLinger(this, lingerMs, this);
+  }
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    socket.destroySoon = destroySoon;
+  });
+}
+
+function ignore(): void {}

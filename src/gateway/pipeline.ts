@@ -20,10 +20,13 @@ export function followQueued(socket: Socket, response: ServerResponse, most: num
 function newQueue(socket: Socket): Set<ServerResponse> {
   const queue = new Set<ServerResponse>();
   queues.set(socket, queue);
-  socket.once('close', () => {
-    for (const response of queue) response.destroy();
-  });
+  socket.once('close', () => dropQueued(socket));
   return queue;
+}
+
+/** Ends the responses that wait for earlier ones: they will not be sent. */
+export function dropQueued(socket: Socket): void {
+  for (const response of queues.get(socket) ?? []) response.destroy();
 }
 
 /**

@@ -41,6 +41,7 @@ export async function converse(
   const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
   let received = '';
   let closed = false;
+  let cause = 'ended';
   let heard = (): void => undefined;
   const settled = (test: () => boolean, ms: number) =>
     new Promise<boolean>((resolve) => {
@@ -57,6 +58,7 @@ export async function converse(
     heard();
   });
   // A reset is a close: the gateway may have left while this still wrote.
+  socket.on('error', ({ code = 'error' }: NodeJS.ErrnoException) => (cause = code));
   for (const event of ['end', 'error', 'close']) {
     socket.on(event, () => {
       closed = true;
@@ -96,7 +98,9 @@ export async function converse(
     const { statuses, wrong } = readAnswers(received, methods);
     if (wrong !== undefined) throw new Error(wrong);
     const isToldNothing = statuses.length === 0 && leave === 'wait' && (owed > 0 || patient);
-    if (isToldNothing && !cutByNode.test(bytes.toString('latin1'))) throw new Error('closed without a word');
+    if (isToldNothing && !cutByNode.test(bytes.toString('latin1'))) {
+      throw new Error(`closed without a word: ${cause}`);
+    }
     if (statuses.some((status) => status >= 500)) throw new Error(`an error of its own: ${received}`);
     const last = statuses.at(-1) ?? 0;
     if (patient && last < 400) throw new Error(`not told: ${received}`);

@@ -1,6 +1,10 @@
-import { connect } from 'node:net';
+import { readFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readTlsPair } from '../../src/tls/tls-pair.ts';
 import { eventually } from '../support/eventually.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
 import { rawExchange } from '../support/raw-http.ts';
@@ -169,5 +173,75 @@ describe('a refused caller', () => {
     clearInterval(writing);
     expect(performance.now() - began).toBeGreaterThan(lingerMs / 2);
     socket.destroy();
+  });
+});
+
+describe('behind an answer that closes the connection', () => {
+  const last = (line: string, field = 'x: y') =>
+    plain().replace('POST /v1/chat/completions HTTP/1.1', line).replace('host: x', `host: x\r\n${field}`);
+  const lastRequests: [name: string, request: () => string, status: number][] = [
+    ['connection: close', () => last('POST /v1/chat/completions HTTP/1.1', 'connection: close'), 200],
+    ['HTTP/1.0', () => last('POST /v1/chat/completions HTTP/1.0'), 200],
+    ['a refusal', () => last('POST /v1/nothing HTTP/1.0'), 404],
+  ];
+
+  /** What a caller reads who sends more, and reads only then; and for how long the gateway kept its connection. */
+  const sendOn = async (socket: Socket, request: string) => {
+    let [text, reset] = ['', false];
+    socket.on('error', () => (reset = true));
+    socket.write(request);
+    await delay(150);
+    for (let more = 0; more < 3; more++) {
+      socket.write('y'.repeat(40_000));
+      await delay(20);
+    }
+    socket.on('data', (piece) => (text += piece.toString('latin1')));
+    await eventually('it is closed', async () => socket.readableEnded || socket.closed, 5000, 5);
+    return { text, reset };
+  };
+
+  test.each(lastRequests)('what is sent does not cost the answer: %s', async (_name, request, status) => {
+    const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+    const { text, reset } = await sendOn(socket, request());
+    expect({ statuses: statuses(text), reset }).toEqual({ statuses: [status], reset: false });
+    // A caller that never closes is not waited for.
+    await eventually('it is cut off', async () => {
+      socket.write('y');
+      return socket.destroyed;
+    });
+  });
+
+  test('the same with TLS', async () => {
+    const file = (name: string) => fileURLToPath(new URL(`../support/tls/${name}`, import.meta.url));
+    const tls = await readTlsPair({ cert: file('server1.crt'), key: file('server1.key') });
+    await gateway.close();
+    gateway = await startGateway({ limits: { lingerMs }, tls });
+    const { port } = gateway;
+    const ca = await readFile(file('ca1.crt'));
+    const socket = connectTls({ port, ca, allowHalfOpen: true } as ConnectionOptions);
+    const { text, reset } = await sendOn(socket, last('POST /v1/nothing HTTP/1.0'));
+    expect({ statuses: statuses(text), reset }).toEqual({ statuses: [404], reset: false });
+    socket.destroy();
+  });
+
+  test('no request is asked of a node, and what waited is ended', async () => {
+    const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+    let text = '';
+    socket.on('data', (piece) => (text += piece.toString('latin1')));
+    upstream.respondWith('/chat/completions', (_request, count) =>
+      count === 0 ? { kind: 'slowFirstByte', milliseconds: 300 } : { kind: 'hang' },
+    );
+    socket.write(plain() + plain());
+    await upstream.waitFor((requests) => requests.length === 2);
+    const drained = gateway.gateway.drain(5000, 1000);
+    await eventually('the first is answered', async () => text !== '', 5000, 5);
+    expect(text).toMatch(/^connection: close$/im);
+    socket.write(plain());
+    await upstream.waitFor(([, second]) => second !== undefined && isGone(second), lingerMs / 2);
+    await delay(100);
+    expect(upstream.requests).toHaveLength(2);
+    socket.destroy();
+    await drained;
+    expect(statuses(text)).toEqual([200]);
   });
 });
