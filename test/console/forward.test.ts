@@ -1,5 +1,4 @@
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callerOf } from '../support/caller.ts';
@@ -7,6 +6,7 @@ import { type PortForwardServer, startPortForwardServer } from '../support/kubel
 import { startProgram } from '../support/program.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 import { keyWithHash } from '../support/standalone.ts';
+import { tlsFile } from '../support/tls-file.ts';
 import { openConsole, startBrowser } from './browser.ts';
 import { addPerson, startClusterConsole } from './cluster-console.ts';
 
@@ -170,8 +170,7 @@ test('a chat from the page reaches the pod over the API server and is streamed b
 });
 
 test('a pod that serves HTTPS is reached too, past the names in its certificate but not past its authority', async () => {
-  const file = (name: string): string => fileURLToPath(new URL(`../support/tls/${name}`, import.meta.url));
-  const flags = [`--tls-cert=${file('server1.crt')}`, `--tls-key=${file('server1.key')}`];
+  const flags = [`--tls-cert=${tlsFile('server1.crt')}`, `--tls-key=${tlsFile('server1.key')}`];
   const gateway = await stage.start('gateway', { flags });
   await gateway.whenReady();
   await removePod('gateway');
@@ -179,5 +178,5 @@ test('a pod that serves HTTPS is reached too, past the names in its certificate 
   const kubeconfig = await person('tries-https', [pods, forwards]);
   expect(await tried(kubeconfig, ...there())).toMatch(/gateway-https cannot be reached: .*--gateway-ca FILE/);
   // The gateway itself answers: it does not know the key.
-  expect(await tried(kubeconfig, ...there(), '--gateway-ca', file('ca1.crt'))).toContain('API key');
+  expect(await tried(kubeconfig, ...there(), '--gateway-ca', tlsFile('ca1.crt'))).toContain('API key');
 });

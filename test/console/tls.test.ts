@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -7,13 +5,13 @@ import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { runCli } from '../support/cli.ts';
 import { type Program, startProgram } from '../support/program.ts';
 import { keyWithHash, manifest } from '../support/standalone.ts';
+import { tlsFile, tlsText } from '../support/tls-file.ts';
 import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
 import { openConsole, startBrowser } from './browser.ts';
 import { type StandaloneWithConsole, startWithConsole } from './standalone-console.ts';
 
-const file = (name: string): string => fileURLToPath(new URL(`../support/tls/${name}`, import.meta.url));
-const pair = ['--tls-cert', file('server1.crt'), '--tls-key', file('server1.key')];
-const ca = readFileSync(file('ca1.crt'), 'utf8');
+const pair = ['--tls-cert', tlsFile('server1.crt'), '--tls-key', tlsFile('server1.key')];
+const ca = tlsText('ca1.crt');
 const caller = keyWithHash();
 
 let browser: Browser;
@@ -67,13 +65,13 @@ test('an address that others reach is refused without TLS and without a name, sa
     [['--listen', '0.0.0.0:0'], 'who would act with your rights', '--tls-cert and --tls-key'],
     [['--listen', ':0'], 'who would act with your rights'],
     [['--listen', '0.0.0.0:0', ...pair], '--host-name'],
-    [['--listen', '0.0.0.0:0', '--tls-cert', file('server1.crt')], 'go together'],
+    [['--listen', '0.0.0.0:0', '--tls-cert', tlsFile('server1.crt')], 'go together'],
     [
-      ['--listen', '0.0.0.0:0', '--tls-cert', file('server1.crt'), '--tls-key', file('server2.key')],
+      ['--listen', '0.0.0.0:0', '--tls-cert', tlsFile('server1.crt'), '--tls-key', tlsFile('server2.key')],
       'is not the one of',
     ],
-    [['--gateway-ca', file('nothing')], '--gateway-ca', 'cannot be read'],
-    [['--gateway-ca', file('server1.key')], 'does not hold a certificate'],
+    [['--gateway-ca', tlsFile('nothing')], '--gateway-ca', 'cannot be read'],
+    [['--gateway-ca', tlsFile('server1.key')], 'does not hold a certificate'],
   ] as const;
   await Promise.all(
     refused.map(async ([flags, ...words]) => {
@@ -122,8 +120,8 @@ test('a gateway of a private authority is tried with --gateway-ca, and by its ow
   const gatewayURL = ['--gateway-url', standalone.baseURL.replace('http:', 'https:')];
   for (const [flags, said] of [
     [[], /authority that is not trusted here.*--gateway-ca FILE/],
-    [['--gateway-ca', file('ca2.crt')], /authority that is not trusted here/],
-    [['--gateway-ca', file('ca1.crt')], /^default\/one$/],
+    [['--gateway-ca', tlsFile('ca2.crt')], /authority that is not trusted here/],
+    [['--gateway-ca', tlsFile('ca1.crt')], /^default\/one$/],
   ] as const) {
     await using program = startConsole(...gatewayURL, ...flags);
     await using person = await openConsole(browser, await addressOf(program));

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import type { ControlPlaneAddress } from '../support/control-plane.ts';
+import { tlsText } from '../support/tls-file.ts';
 
 /** A request of the product to the API server. */
 export interface ApiCall {
@@ -44,7 +45,6 @@ export interface ApiProxy {
   stop(): Promise<void>;
 }
 
-const pem = (name: string) => readFileSync(new URL(`../support/tls/${name}`, import.meta.url), 'utf8');
 const adminSchema = z.object({
   users: z.tuple([
     z.object({ user: z.object({ 'client-certificate-data': z.base64(), 'client-key-data': z.base64() }) }),
@@ -77,9 +77,12 @@ export async function startApiProxy(plane: ControlPlaneAddress): Promise<ApiProx
     response.on('close', () => outgoing.destroy());
     incoming.pipe(outgoing);
   };
-  const server = createServer({ key: pem('server1.key'), cert: pem('server1.crt') }, (incoming, response) => {
-    serve(incoming, response).catch(() => response.destroy());
-  });
+  const server = createServer(
+    { key: tlsText('server1.key'), cert: tlsText('server1.crt') },
+    (incoming, response) => {
+      serve(incoming, response).catch(() => response.destroy());
+    },
+  );
   server.on('secureConnection', (socket: Socket) => {
     open.add(socket);
     socket.on('error', () => {}).on('close', () => open.delete(socket));
@@ -87,7 +90,7 @@ export async function startApiProxy(plane: ControlPlaneAddress): Promise<ApiProx
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const kubeconfig = join(plane.folder, `proxy-${port}.kubeconfig`);
-  const authority = Buffer.from(pem('ca1.crt')).toString('base64');
+  const authority = Buffer.from(tlsText('ca1.crt')).toString('base64');
   await writeFile(
     kubeconfig,
     stringify({

@@ -1,13 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ConnectionOptions, connect as connectTls } from 'node:tls';
-import { fileURLToPath } from 'node:url';
+import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readTlsPair } from '../../src/tls/tls-pair.ts';
 import { eventually } from '../support/eventually.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
 import { rawExchange } from '../support/raw-http.ts';
+import { tlsFile, tlsText } from '../support/tls-file.ts';
 import type { ScriptedUpstream } from '../support/upstream.ts';
 
 // Several requests on one connection, one behind the other, and behind them what is none.
@@ -185,7 +184,7 @@ describe('behind an answer that closes the connection', () => {
     ['a refusal', () => last('POST /v1/nothing HTTP/1.0'), 404],
   ];
 
-  /** What a caller reads who sends more, and reads only then; and for how long the gateway kept its connection. */
+  /** What a caller reads who sends more and reads only then, and whether its connection was reset. */
   const sendOn = async (socket: Socket, request: string) => {
     let [text, reset] = ['', false];
     socket.on('error', () => (reset = true));
@@ -212,13 +211,11 @@ describe('behind an answer that closes the connection', () => {
   });
 
   test('the same with TLS', async () => {
-    const file = (name: string) => fileURLToPath(new URL(`../support/tls/${name}`, import.meta.url));
-    const tls = await readTlsPair({ cert: file('server1.crt'), key: file('server1.key') });
+    const tls = await readTlsPair({ cert: tlsFile('server1.crt'), key: tlsFile('server1.key') });
     await gateway.close();
     gateway = await startGateway({ limits: { lingerMs }, tls });
-    const { port } = gateway;
-    const ca = await readFile(file('ca1.crt'));
-    const socket = connectTls({ port, ca, allowHalfOpen: true } as ConnectionOptions);
+    const secure = { port: gateway.port, ca: tlsText('ca1.crt'), allowHalfOpen: true };
+    const socket = connectTls(secure);
     const { text, reset } = await sendOn(socket, last('POST /v1/nothing HTTP/1.0'));
     expect({ statuses: statuses(text), reset }).toEqual({ statuses: [404], reset: false });
     socket.destroy();

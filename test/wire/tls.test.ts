@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -20,10 +19,9 @@ import {
   type Standalone,
   startStandalone,
 } from '../support/standalone.ts';
+import { tlsFile, tlsText } from '../support/tls-file.ts';
 import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
 
-const certificateFile = (name: string) => fileURLToPath(new URL(`../support/tls/${name}`, import.meta.url));
-const pem = (name: string) => readFileSync(certificateFile(name), 'utf8');
 const key = keyWithHash();
 
 let folders: Folders;
@@ -50,8 +48,9 @@ const flags = () => [
   '--tls-key',
   join(folders.root, 'tls/tls.key'),
 ];
-const pair = (n: 1 | 2) => ({ 'tls.crt': pem(`server${n}.crt`), 'tls.key': pem(`server${n}.key`) });
-const agent = (n: 1 | 2, connections = 100) => new Agent({ connections, connect: { ca: pem(`ca${n}.crt`) } });
+const pair = (n: 1 | 2) => ({ 'tls.crt': tlsText(`server${n}.crt`), 'tls.key': tlsText(`server${n}.key`) });
+const agent = (n: 1 | 2, connections = 100) =>
+  new Agent({ connections, connect: { ca: tlsText(`ca${n}.crt`) } });
 
 const ask = (dispatcher: Agent, stream = false) =>
   request(`${origin}/v1/chat/completions`, {
@@ -120,7 +119,7 @@ test('a certificate swapped under 50 open streams breaks none, and new connectio
 });
 
 test('a broken pair leaves the last good one in force and is told once', async () => {
-  await mount({ 'tls.crt': pem('server1.crt'), 'tls.key': pem('server2.key') });
+  await mount({ 'tls.crt': tlsText('server1.crt'), 'tls.key': tlsText('server2.key') });
   const complaints = () =>
     gateway.complaints().filter(({ msg }) => msg === 'Kept the TLS certificate in force');
   await eventually('the mismatch is told', async () => complaints().length > 0, 10_000);
@@ -128,7 +127,7 @@ test('a broken pair leaves the last good one in force and is told once', async (
     /^The key in \S+tls\.key is not the one of the certificate in \S+tls\.crt \(CN=localhost\): give both files/,
   );
   expect(await servedBy(2)).toBe(true);
-  await mount({ 'tls.crt': '', 'tls.key': pem('server1.key') });
+  await mount({ 'tls.crt': '', 'tls.key': tlsText('server1.key') });
   await eventually('the empty file is told', async () => complaints().length > 1, 10_000);
   expect(complaints()[1]?.['reason']).toMatch(/^\S+tls\.crt does not hold a certificate in PEM/);
   await delay(600);
@@ -161,7 +160,7 @@ test('what is not TLS, not HTTP/1.1 or never ends is refused, and the others are
   const handshake = (options: ConnectionOptions): Promise<string> =>
     new Promise((resolve) => {
       const socket = connectTls(
-        { port: gateway.port, host: '127.0.0.1', ca: pem('ca1.crt'), ...options },
+        { port: gateway.port, host: '127.0.0.1', ca: tlsText('ca1.crt'), ...options },
         () => {
           resolve(`${socket.getProtocol()} ${socket.alpnProtocol}`);
           socket.destroy();
@@ -179,7 +178,7 @@ test('what is not TLS, not HTTP/1.1 or never ends is refused, and the others are
   // HTTP that is none, through TLS: answered as without TLS.
   const inside = await new Promise<string>((resolve) => {
     let text = '';
-    const socket = connectTls({ port: gateway.port, host: '127.0.0.1', ca: pem('ca1.crt') }, () => {
+    const socket = connectTls({ port: gateway.port, host: '127.0.0.1', ca: tlsText('ca1.crt') }, () => {
       socket.write('garbage\r\n\r\n');
     });
     socket.setEncoding('utf8').on('data', (piece) => {
@@ -195,8 +194,8 @@ test('what is not TLS, not HTTP/1.1 or never ends is refused, and the others are
 
 test('a handshake that is never ended is cut off, and a drain waits for streams through TLS', async () => {
   const tls = await readTlsPair({
-    cert: certificateFile('server1.crt'),
-    key: certificateFile('server1.key'),
+    cert: tlsFile('server1.crt'),
+    key: tlsFile('server1.key'),
   });
   const own = await startGateway({ tls, limits: { handshakeMs: 200 } });
   await own.addNode('n', { upstream: { chunks: 10, chunkDelayMilliseconds: 40 } });
@@ -237,7 +236,7 @@ test('the SDK works with nothing but the authority in its environment', async ()
         stream.on('data', (bytes) => (text += String(bytes)));
       child.on('close', () => resolve(text));
     });
-  expect(await run({ NODE_EXTRA_CA_CERTS: certificateFile('ca1.crt') })).toBe('pieces true\n');
+  expect(await run({ NODE_EXTRA_CA_CERTS: tlsFile('ca1.crt') })).toBe('pieces true\n');
   expect(await run({})).toContain('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
 });
 
@@ -259,11 +258,11 @@ test('a start with a pair that cannot serve names files, reason and remedy', asy
       join(folders.root, 'other'),
       ...more,
     ]);
-  const crossed = ['--tls-cert', certificateFile('server1.crt'), '--tls-key', certificateFile('server2.key')];
+  const crossed = ['--tls-cert', tlsFile('server1.crt'), '--tls-key', tlsFile('server2.key')];
   const [mismatch, missing, alone] = await Promise.all([
     start(...crossed),
-    start('--tls-cert', '/nowhere.crt', '--tls-key', certificateFile('server2.key')),
-    start('--tls-cert', certificateFile('server1.crt')),
+    start('--tls-cert', '/nowhere.crt', '--tls-key', tlsFile('server2.key')),
+    start('--tls-cert', tlsFile('server1.crt')),
   ]);
   expect(mismatch).toMatchObject({ code: 2, stdout: '' });
   expect(mismatch.stderr).toMatch(

@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { tlsText } from '../tls-file.ts';
 import { acceptChannels } from './channel-socket.ts';
 import { type SpdyStream, serveSpdy } from './spdy.ts';
 
@@ -27,8 +27,7 @@ export interface PortForwardServer extends AsyncDisposable {
 export async function startPortForwardServer(
   addressOf: (namespace: string, pod: string) => string | undefined,
 ): Promise<PortForwardServer> {
-  const file = (name: string) => readFile(new URL(`../tls/${name}`, import.meta.url));
-  const server = createServer({ cert: await file('server1.crt'), key: await file('server1.key') });
+  const server = createServer({ cert: tlsText('server1.crt'), key: tlsText('server1.key') });
   const forwarded: string[] = [];
   const open = new Set<Duplex>();
 

@@ -6,16 +6,9 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ApiError } from '../../../src/kube/api-error.ts';
 import { connectKube } from '../../../src/kube/connect.ts';
+import { tlsFile, tlsText } from '../../support/tls-file.ts';
 import { fakeClock } from './fake-clock.ts';
-import {
-  failure,
-  json,
-  openWatch,
-  type ScriptedServer,
-  scriptedServer,
-  tlsFile,
-  tlsText,
-} from './scripted-server.ts';
+import { failure, json, openWatch, type ScriptedServer, scriptedServer } from './scripted-server.ts';
 import { until } from './until.ts';
 
 let server: ScriptedServer;

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { type ConnectOptions, connectKube } from '../../../src/kube/connect.ts';
+import { tlsFile, tlsText } from '../../support/tls-file.ts';
 
 export interface Call {
   method: string;
@@ -17,9 +18,6 @@ export interface Call {
 }
 
 export type Answer = (call: Call, response: ServerResponse) => void;
-
-export const tlsFile = (name: string) => new URL(`../../support/tls/${name}`, import.meta.url).pathname;
-export const tlsText = (name: string) => readFileSync(tlsFile(name), 'utf8');
 
 /**
  * An HTTPS server on loopback that answers as the test says: `script` first, one answer per request, then as `otherwise` says
