@@ -12,6 +12,7 @@ import type { AttemptResult } from './attempt-result.ts';
 import type { BufferBudget } from './buffer-budget.ts';
 import type { Caller } from './caller.ts';
 import type { Conversion } from './conversion.ts';
+import { hopsHeader, nextHop } from './hops.ts';
 import type { Limits } from './limits.ts';
 
 /** What an attempt on a node that is asked in chat-completions is told; all of it stays the same while it runs. */
@@ -55,7 +56,7 @@ export function sendNextChat(
 
 /** The caller's headers that a node gets with a converted request, flat. */
 function chatHeaders(headers: IncomingHttpHeaders, single: boolean): string[] {
-  const flat = ['content-type', 'application/json'];
+  const flat = ['content-type', 'application/json', hopsHeader, nextHop(headers)];
   for (const name of passed) {
     const value = headers[name];
     if (typeof value === 'string') flat.push(name, value);

@@ -9,6 +9,7 @@ import type { Caller, CallerListener } from './caller.ts';
 import { CollectedAnswer } from './collected-answer.ts';
 import type { Conversion } from './conversion.ts';
 import type { ConvertedOptions } from './converted-request.ts';
+import { hopsHeader, nextHop } from './hops.ts';
 
 /** Longest time for a count. An estimate is there at once, and callers count often. */
 const patienceMs = 10_000;
@@ -34,7 +35,7 @@ export class NodeCount implements CallerListener {
     this.#options = options;
     caller.listener = this;
     const body = Buffer.from(JSON.stringify(tokenizeRequest(converted.chats[0] ?? nothing)));
-    const own = ['content-type', 'application/json'];
+    const own = ['content-type', 'application/json', hopsHeader, nextHop(caller.request.headers)];
     const headers = span === undefined ? own : span.headers(own);
     this.#timer = setTimeout(() => this.#estimate(504), patienceMs);
     this.#answer = new CollectedAnswer(

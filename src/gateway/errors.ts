@@ -102,6 +102,7 @@ const catalogue = {
   no_node_available: { ...busy, code: 'service_unavailable', retryAfterSeconds: 5 },
   gateway_busy: { ...busy, code: 'service_unavailable' },
   upstream_timeout: { status: 504, type: 'server_error', code: 'timeout', anthropicType: 'timeout_error' },
+  loop_detected: { status: 508, type: 'server_error', code: 'loop_detected', anthropicType: 'api_error' },
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof catalogue;

@@ -80,6 +80,7 @@ export async function answerModelCall(
   const { view, limits } = context;
   const key = authenticate(view, caller.request.headers, 'APIKey', context.now());
   progress.keyEntry = key;
+  const headers = upstreamHeaders(caller.request.headers, format);
   const body = await readRequest(context, caller);
   let call: ModelRequest | undefined;
   try {
@@ -92,7 +93,6 @@ export async function answerModelCall(
     progress.bytesIn = body.bytes.length;
     progress.wanted = inspection.model;
     if (inspection.stream) caller.watchSilence(context.silences);
-    const headers = upstreamHeaders(caller.request.headers, format);
     call = { format, key, inspection, headers, body, conversion: undefined };
     const noAnswer = await tryNodes(context, caller, call, progress);
     if (noAnswer === undefined || noAnswer === 'gone') return;

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { CallerFormat } from '../routing/caller-format.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
+import { hopsHeader, nextHop } from './hops.ts';
 
 const toCaller: ReadonlySet<string> = new Set([
   'retry-after',
@@ -15,7 +16,7 @@ const validValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Sent where a messages caller names no version: Anthropic's API refuses requests without one. */
 const defaultAnthropicVersion = '2023-06-01';
 
-/** The caller's headers that a node gets, flat. */
+/** The caller's headers that a node gets, and the hop count, flat. Throws GatewayError as `nextHop` does. */
 export function upstreamHeaders(headers: IncomingHttpHeaders, format: CallerFormat): string[] {
   const flat = ['content-type', headers['content-type'] ?? 'application/json'];
   // Each by its own name: V8 takes three times as long to find them in a loop.
@@ -26,6 +27,7 @@ export function upstreamHeaders(headers: IncomingHttpHeaders, format: CallerForm
   add(flat, 'idempotency-key', headers['idempotency-key']);
   add(flat, 'traceparent', headers['traceparent']);
   add(flat, 'tracestate', headers['tracestate']);
+  flat.push(hopsHeader, nextHop(headers));
   return flat;
 }
 

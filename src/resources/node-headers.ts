@@ -3,7 +3,8 @@ import { mapOf, patterned, resourceName, secretEntryKey } from './fields.ts';
 import { type Rule, withRules } from './rules.ts';
 
 // Headers that decide how the request is framed, where it goes and who sends it are the gateway's own. Expect is among
-// them because nobody here waits for its answer, Accept-Encoding because answers are passed on as they come.
+// them because nobody here waits for its answer, Accept-Encoding because answers are passed on as they come, the hop count
+// because a node that resets it could send a request in circles.
 const forbidden = [
   'accept-encoding',
   'authorization',
@@ -18,12 +19,13 @@ const forbidden = [
   'trailer',
   'transfer-encoding',
   'upgrade',
+  'x-model-gateway-hops',
 ];
 
 const nameAllowed: Rule<string> = {
   cel: `!(self.lowerAscii() in [${forbidden.map((name) => `'${name}'`).join(', ')}]) && !self.lowerAscii().startsWith('content-')`,
   message:
-    "must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway's own",
+    "must not be Authorization, Host, Accept-Encoding, Content-*, x-model-gateway-hops or a hop-by-hop header; these are the gateway's own",
   remedy: 'remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
   holds: (self) => !forbidden.includes(self.toLowerCase()) && !self.toLowerCase().startsWith('content-'),
 };

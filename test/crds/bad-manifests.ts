@@ -268,8 +268,8 @@ export const badManifests: readonly BadManifest[] = [
   {
     file: 'node-header-accept-encoding',
     server:
-      'spec.headers[0].name: Invalid value: "Accept-Encoding": must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own',
-    ours: 'spec.headers[0].name: "Accept-Encoding" must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
+      'spec.headers[0].name: Invalid value: "Accept-Encoding": must not be Authorization, Host, Accept-Encoding, Content-*, x-model-gateway-hops or a hop-by-hop header; these are the gateway\'s own',
+    ours: 'spec.headers[0].name: "Accept-Encoding" must not be Authorization, Host, Accept-Encoding, Content-*, x-model-gateway-hops or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
   },
   {
     file: 'node-header-api-key',
@@ -280,20 +280,26 @@ export const badManifests: readonly BadManifest[] = [
   {
     file: 'node-header-authorization',
     server:
-      'spec.headers[0].name: Invalid value: "Authorization": must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own',
-    ours: 'spec.headers[0].name: "Authorization" must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
+      'spec.headers[0].name: Invalid value: "Authorization": must not be Authorization, Host, Accept-Encoding, Content-*, x-model-gateway-hops or a hop-by-hop header; these are the gateway\'s own',
+    ours: 'spec.headers[0].name: "Authorization" must not be Authorization, Host, Accept-Encoding, Content-*, x-model-gateway-hops or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
   },
   {
     file: 'node-header-content',
     server:
-      'spec.headers[0].name: Invalid value: "content-length": must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own',
-    ours: 'spec.headers[0].name: "content-length" must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
+      'spec.headers[0].name: Invalid value: "content-length": must not be Authorization, Host, Accept-Encoding, Content-*, x-model-gateway-hops or a hop-by-hop header; these are the gateway\'s own',
+    ours: 'spec.headers[0].name: "content-length" must not be Authorization, Host, Accept-Encoding, Content-*, x-model-gateway-hops or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
   },
   {
     file: 'node-header-hop-by-hop',
     server:
-      'spec.headers[0].name: Invalid value: "Transfer-Encoding": must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own',
-    ours: 'spec.headers[0].name: "Transfer-Encoding" must not be Authorization, Host, Accept-Encoding, Content-* or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
+      'spec.headers[0].name: Invalid value: "Transfer-Encoding": must not be Authorization, Host, Accept-Encoding, Content-*, x-model-gateway-hops or a hop-by-hop header; these are the gateway\'s own',
+    ours: 'spec.headers[0].name: "Transfer-Encoding" must not be Authorization, Host, Accept-Encoding, Content-*, x-model-gateway-hops or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
+  },
+  {
+    file: 'node-header-hops',
+    server:
+      'spec.headers[0].name: Invalid value: "X-Model-Gateway-Hops": must not be Authorization, Host, Accept-Encoding, Content-*, x-model-gateway-hops or a hop-by-hop header; these are the gateway\'s own',
+    ours: 'spec.headers[0].name: "X-Model-Gateway-Hops" must not be Authorization, Host, Accept-Encoding, Content-*, x-model-gateway-hops or a hop-by-hop header; these are the gateway\'s own; remove the entry; a credential goes into apiKeySecretRef or encryptedAPIKey',
   },
   {
     file: 'node-header-secret-without-key',

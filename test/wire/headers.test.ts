@@ -127,6 +127,7 @@ test('to the node go the headers of the list and its own, nothing else', async (
     'x-own': 'node',
     'accept-encoding': 'identity',
     'user-agent': 'model-gateway',
+    'x-model-gateway-hops': '1',
     host: `127.0.0.1:${upstream.port}`,
     connection: 'keep-alive',
     'content-length': '27',
