@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
 import { createControllerMetrics } from '../src/controller/metrics.ts';
+import { registerManifestMetric } from '../src/observe/manifest-metrics.ts';
 import {
   createApiRequestMetric,
   createLeaderMetric,
@@ -37,6 +38,11 @@ const sections: readonly Section[] = [
         () => [],
         () => [],
       ),
+  },
+  {
+    title: 'The folder of manifests',
+    note: 'Role standalone. `/readyz?verbose` lists the problems.',
+    register: (registry) => registerManifestMetric(registry, () => ({ file: 0, document: 0, object: 0 })),
   },
   {
     title: 'The copy of the resources',

@@ -7,6 +7,7 @@ import type { StandaloneConfig, StartConfig } from './config.ts';
 import { systemClock } from './controller/clock.ts';
 import { observeResources } from './controller/resource-standings.ts';
 import { runController } from './controller/run.ts';
+import { manifestRemarks, observeManifests } from './manifest-remarks.ts';
 import { startAdminServer } from './observe/admin-server.ts';
 import type { Log } from './observe/log.ts';
 import {
@@ -65,6 +66,7 @@ export async function runStandalone(
     signal: work.signal,
   });
   observeResources(store, registry);
+  observeManifests(store, registry);
   const pools = new Pools({ rules: { allowLoopback: true } });
   const otlp = await exportTelemetry(config, log, registry);
   const gateway = createTraffic(config, store, pools, log, registry, { tls, tracing: otlp?.tracing });
@@ -72,7 +74,13 @@ export async function runStandalone(
   const isStart = config.command === 'start';
   const listen = await listenOn(config.traffic.listen, isStart && !config.listenGiven, gateway.listen);
   const admin = await listenOn(config.adminListen, isStart && !config.adminListenGiven, (host, port) =>
-    startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) }),
+    startAdminServer({
+      host,
+      port,
+      registry,
+      unready: () => unreadyReason(stop, store),
+      remarks: () => manifestRemarks(store),
+    }),
   );
   const scheme = tls === undefined ? 'http' : 'https';
   const host = urlHost(config.traffic.listen.host, tls?.pair.certificate);

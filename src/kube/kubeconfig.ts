@@ -199,7 +199,7 @@ function loadDefault(config: KubeConfig) {
   } catch {
     // As above: the message may quote a token.
     const where = named ? `of KUBECONFIG=${named}` : 'in ~/.kube/config';
-    throw new Error(`the kubeconfig ${where} cannot be read or is not valid: mend it, or set KUBECONFIG`);
+    throw new Error(`the kubeconfig ${where} cannot be read or is not valid: correct it, or set KUBECONFIG`);
   }
 }
 

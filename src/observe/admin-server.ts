@@ -8,6 +8,11 @@ export interface AdminServer {
   close(): Promise<void>;
 }
 
+/** As Kubernetes' own endpoints take it: `?verbose`. */
+function isVerbose(url: string | undefined): boolean {
+  return new URLSearchParams(url?.split('?')[1]).has('verbose');
+}
+
 /**
  * The second port: `/livez`, `/readyz` and `/metrics`, and nothing else. `/livez` says only that the event loop turns;
  * it never asks the API server or a node, or their outage would restart every pod at once. `unready` returns why the
@@ -20,6 +25,8 @@ export async function startAdminServer(options: {
   port: number;
   registry: Registry;
   unready: () => string | undefined;
+  /** Lines that `/readyz?verbose` adds: what is wrong and no reason to get no traffic. */
+  remarks?: () => readonly string[];
 }): Promise<AdminServer> {
   const answer: RequestListener = async (request, response) => {
     const path = request.url?.split('?', 1)[0];
@@ -32,7 +39,8 @@ export async function startAdminServer(options: {
     if (path === '/livez') return reply(200, 'ok\n');
     if (path === '/readyz') {
       const reason = options.unready();
-      return reason === undefined ? reply(200, 'ok\n') : reply(503, `${reason}\n`);
+      const remarks = isVerbose(request.url) ? (options.remarks?.() ?? []) : [];
+      return reply(reason === undefined ? 200 : 503, `${[reason ?? 'ok', ...remarks].join('\n')}\n`);
     }
     try {
       reply(200, await exposition(options.registry), options.registry.contentType);

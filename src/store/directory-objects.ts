@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '../observe/log.ts';
 import type { ApiKey } from '../resources/api-key.ts';
 import { changeProblems } from '../resources/change.ts';
+import type { AppliedLog } from './applied-log.ts';
 import type { Content } from './content.ts';
 import { reportKept, reportRefusal, reportRepeats, reportStored } from './declaration-reports.ts';
 import type { DirectorySecrets } from './directory-secrets.ts';
@@ -9,6 +10,7 @@ import { authored, identified, withStatus } from './identified.ts';
 import type { Identity } from './identity-maker.ts';
 import { KeptFiles } from './kept-files.ts';
 import type { MadeKeys } from './made-keys.ts';
+import type { FoundProblem } from './manifest-problems.ts';
 import type { Manifests } from './manifests.ts';
 import { ownerIdentity } from './owner-identity.ts';
 import { resourceId } from './parse-manifest.ts';
@@ -28,6 +30,8 @@ interface Parts {
   readonly made: MadeKeys;
   readonly secrets: DirectorySecrets;
   readonly log: Log;
+  /** Notes what the manifests changed. */
+  readonly applied: AppliedLog;
   readonly newIdentity: () => Identity;
 }
 
@@ -38,6 +42,8 @@ interface Parts {
 export class DirectoryObjects {
   readonly #parts: Parts;
   readonly #kept: KeptFiles;
+  /** Why declarations that are valid by themselves are not in force, by object. */
+  readonly #refused = new Map<string, FoundProblem[]>();
   #isStarting = true;
   #isSwept = false;
 
@@ -60,6 +66,11 @@ export class DirectoryObjects {
       const whole = identified(key, { uid, creationTimestamp, generation }, status);
       this.#show(id, whole, undefined, former === undefined);
     }
+  }
+
+  /** Why declarations that are valid by themselves are not in force. */
+  *problems(): Iterable<FoundProblem> {
+    for (const problems of this.#refused.values()) yield* problems;
   }
 
   /** Brings the content in line with what the manifests say of these objects. */
@@ -159,24 +170,33 @@ export class DirectoryObjects {
   }
 
   async #applyOne(id: string): Promise<void> {
-    const { log, manifests, records, secrets } = this.#parts;
+    const { applied, log, manifests, records, secrets } = this.#parts;
     await records.open(id);
+    this.#refused.delete(id);
     const declarations = manifests.of(id);
     const [first, ...others] = declarations;
     const [kind, namespace, name] = partsOf(id);
     const isMade = this.#isMade(id);
     if (first !== undefined) {
-      if (isMade || (kind === 'Secret' && secrets.isStored(namespace, name))) reportStored(log, first);
-      reportRepeats(log, first, others);
+      if (isMade || (kind === 'Secret' && secrets.isStored(namespace, name)))
+        this.#refuse(id, [reportStored(log, first)]);
+      this.#refuse(id, reportRepeats(log, first, others));
     }
     if (kind === 'Secret') {
-      const { resource } = inForce(declarations) ?? {};
-      if (resource?.kind === 'Secret') secrets.declare(namespace, name, authored(resource));
-      else if (first === undefined) secrets.declare(namespace, name, undefined);
+      const { file, resource } = inForce(declarations) ?? {};
+      const wasDeclared = secrets.isDeclared(namespace, name);
+      if (resource?.kind === 'Secret') {
+        secrets.declare(namespace, name, authored(resource));
+        applied.note(id, wasDeclared ? 'changed' : 'created', file);
+      } else if (first === undefined) {
+        secrets.declare(namespace, name, undefined);
+        if (wasDeclared) applied.note(id, 'deleted', undefined);
+      }
       return;
     }
     if (isMade) return;
     if (first === undefined) {
+      if (this.#current(id) !== undefined) applied.note(id, 'deleted', records.fileOf(id));
       await this.#removeObject(id);
       return;
     }
@@ -202,12 +222,13 @@ export class DirectoryObjects {
 
   /** Puts an object into force that was not: a new one, or one that the last run knew. @returns undefined if refused */
   async #begin(id: string, declaration: Declaration, resource: Stored): Promise<Stored | undefined> {
-    const { records, newIdentity } = this.#parts;
+    const { applied, records, newIdentity } = this.#parts;
     const { file } = declaration;
     const former = records.former(id);
     if (former === undefined) {
       const whole = identified(resource, (await this.#lostIdentity(resource)) ?? newIdentity(), undefined);
       this.#show(id, whole, file);
+      applied.note(id, 'created', file);
       return whole;
     }
     const isSame = former.specMark === specMark(resource.spec);
@@ -219,6 +240,7 @@ export class DirectoryObjects {
     const generation = former.generation + (isSame ? 0 : 1);
     const whole = identified(resource, { ...former, generation }, storedStatus(resource, former.status));
     this.#show(id, whole, file, !isSame || former.file !== file);
+    applied.note(id, 'created', file);
     return whole;
   }
 
@@ -236,8 +258,12 @@ export class DirectoryObjects {
 
   #isAllowed(declaration: Declaration, current: Stored, next: Stored): boolean {
     const problems = changeProblems(current, next);
-    reportRefusal(this.#parts.log, declaration, problems);
+    this.#refuse(resourceId(next), reportRefusal(this.#parts.log, declaration, problems));
     return problems.length === 0;
+  }
+
+  #refuse(id: string, problems: readonly FoundProblem[]): void {
+    if (problems.length > 0) this.#refused.set(id, [...(this.#refused.get(id) ?? []), ...problems]);
   }
 
   #update(id: string, current: Stored, resource: Stored, file: string): Stored {
@@ -247,6 +273,7 @@ export class DirectoryObjects {
     const whole = identified(resource, identity, current.status);
     const isUnchanged = isSame && isDeepStrictEqual(current, whole);
     this.#show(id, isUnchanged ? current : whole, file, !isSame);
+    if (!isUnchanged) this.#parts.applied.note(id, 'changed', file);
     return isUnchanged ? current : whole;
   }
 

@@ -79,6 +79,10 @@ export class DirectorySecrets {
     if (!this.#stored.has(id)) this.#feed(namespace, name);
   }
 
+  isDeclared(namespace: string, name: string): boolean {
+    return this.#declared.has(`${namespace}/${name}`);
+  }
+
   isStored(namespace: string, name: string): boolean {
     return this.#stored.has(`${namespace}/${name}`);
   }

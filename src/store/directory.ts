@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '../observe/log.ts';
+import { AppliedLog } from './applied-log.ts';
 import { Content } from './content.ts';
 import { DataFolder } from './data-folder.ts';
 import { DirectoryObjects } from './directory-objects.ts';
@@ -10,6 +11,12 @@ import { lockFolder } from './folder-lock.ts';
 import { fitHeapGrowth } from './heap-growth.ts';
 import { identityMaker } from './identity-maker.ts';
 import { MadeKeys } from './made-keys.ts';
+import {
+  type ManifestProblem,
+  ManifestProblems,
+  type ProblemCounts,
+  problemsFolder,
+} from './manifest-problems.ts';
 import { Manifests } from './manifests.ts';
 import { openSealed } from './open-sealed.ts';
 import type { Breathe } from './piece.ts';
@@ -42,6 +49,9 @@ export interface DirectoryOptions {
 export interface DirectoryStore extends Store {
   /** Settles when everything is written and the data folder is free for another process. */
   readonly closed: Promise<void>;
+  /** What of the manifests is not in force, and since when; at most 1,000. */
+  manifestProblems(): readonly ManifestProblem[];
+  manifestProblemCounts(): ProblemCounts;
 }
 
 /** A folder that cannot be used; the message says which and what to do. */
@@ -77,6 +87,8 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
       wantSecret: (namespace, name, wanted) => secrets.want(namespace, name, wanted),
     });
     const manifests = new Manifests(log);
+    const problems = new ManifestProblems(folder, log, now);
+    const applied = new AppliedLog(log);
     const objects = new DirectoryObjects({
       content,
       manifests,
@@ -84,11 +96,18 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
       made,
       secrets,
       log,
+      applied,
       newIdentity: identityMaker(now, randomBytes),
     });
     const reader = new FolderReader(manifestsPath, now);
     const touched = new Set<string>();
-    const look = () => lookAt({ reader, manifests, objects, touched, log, folder: manifestsPath });
+    const parts = { reader, manifests, objects, applied };
+    const found = () => [...manifests.problems(), ...objects.problems()];
+    const look = async () => {
+      const { fault, hasNews } = await lookAt({ ...parts, touched, log, folder: manifestsPath });
+      if (hasNews) await problems.replace(found(), (file) => manifests.holds(file));
+      return fault;
+    };
     const sweep = async () => {
       // What was not applied yet has its Secrets still.
       if (touched.size === 0) await objects.sweep(breather());
@@ -97,6 +116,7 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
     fitHeapGrowth(true);
     secrets.want(homeNamespace, sealingSecretName, true);
     await objects.load();
+    await problems.load();
     const fault = await look();
     if (fault !== undefined) {
       throw new DirectoryError(`The data folder ${folder.path()} cannot be used: ${messageOf(fault)}`, {
@@ -108,6 +128,7 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
     await sweep();
     fitHeapGrowth(false);
     content.markSynced();
+    applied.begin();
 
     const quietMs = options.quietMs ?? 60;
     let secretFolders = await folder.folders('secrets');
@@ -139,46 +160,44 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
         .catch((error: unknown) => log.error({ err: error }, 'The data folder cannot be written'));
       unlock();
     });
-    return storeOf({ content, folder, objects, secrets, records, log, now, closed });
+    return storeOf({ content, folder, objects, problems, secrets, records, log, now, closed });
   } catch (error) {
     unlock();
     throw error;
   }
 }
 
-/** Reads what changed in the folder and applies it. @returns what kept it from being applied; never rejects */
+/** Reads what changed in the folder and applies it. Never rejects: `fault` is what kept it from being applied. */
 async function lookAt(parts: {
   reader: FolderReader;
   manifests: Manifests;
   objects: DirectoryObjects;
+  applied: AppliedLog;
   /** Objects that changed and were not applied yet. */
   touched: Set<string>;
   log: Log;
   folder: string;
-}): Promise<unknown> {
-  const { reader, manifests, objects, touched, log, folder } = parts;
+}): Promise<{ readonly hasNews: boolean; readonly fault: unknown }> {
+  const { reader, manifests, objects, applied, touched, log, folder } = parts;
   const breathe = breather();
+  let hasNews = touched.size > 0;
   try {
     for await (const news of reader.news()) {
+      hasNews = true;
       if ('problem' in news) {
-        manifests.noteUnreadable(news.file);
-        log.error(
-          {
-            file: news.file,
-            reason: news.problem,
-            remedy: 'make it readable; until then what it held last stays in force',
-          },
-          'A manifest file cannot be read',
-        );
+        const remedy = 'make it readable; until then what it held last stays in force';
+        manifests.noteUnreadable(news.file, `cannot be read: ${news.problem}`, remedy);
+        log.error({ file: news.file, reason: news.problem, remedy }, 'A manifest file cannot be read');
         continue;
       }
       const { file, text } = news;
       const ids = text === undefined ? manifests.remove(file) : await manifests.replace(file, text, breathe);
+      if (text === undefined) applied.noteDeleted(file);
       for (const id of ids) touched.add(id);
     }
-    manifests.noteFolder(true);
+    hasNews = manifests.noteFolder(undefined) || hasNews;
   } catch (error) {
-    manifests.noteFolder(false);
+    hasNews = manifests.noteFolder(`cannot be read: ${messageOf(error)}`) || hasNews;
     log.error(
       { err: error, folder },
       'The folder of manifests cannot be read; what it held last stays in force',
@@ -188,9 +207,10 @@ async function lookAt(parts: {
     await objects.apply(touched, breathe);
     await objects.keepUnreadable(breathe);
     touched.clear();
-    return undefined;
+    applied.tell();
+    return { hasNews, fault: undefined };
   } catch (error) {
-    return error;
+    return { hasNews, fault: error };
   }
 }
 
@@ -210,15 +230,18 @@ function storeOf(parts: {
   content: Content;
   folder: DataFolder;
   objects: DirectoryObjects;
+  problems: ManifestProblems;
   secrets: DirectorySecrets;
   records: Records;
   log: Log;
   now: () => number;
   closed: Promise<void>;
 }): DirectoryStore {
-  const { content, folder, objects, secrets, records, log, now, closed } = parts;
+  const { content, folder, objects, problems, secrets, records, log, now, closed } = parts;
   return {
     closed,
+    manifestProblems: () => problems.current,
+    manifestProblemCounts: () => problems.counts,
     get: content.get.bind(content),
     list: content.list.bind(content),
     key: content.key.bind(content),
@@ -268,7 +291,7 @@ function recordInForce(content: Content, made: MadeKeys, id: string): ResourceRe
 
 async function openData(path: string): Promise<DataFolder> {
   try {
-    return await DataFolder.open(path, ['keys', 'secrets', 'state']);
+    return await DataFolder.open(path, ['keys', 'secrets', 'state', problemsFolder]);
   } catch (error) {
     throw new DirectoryError(
       `The data folder ${path} cannot be made or entered (${messageOf(error)}); check its permissions, or name another with --data`,

@@ -1,7 +1,15 @@
 import { hash } from 'node:crypto';
 import type { Log } from '../observe/log.ts';
 import { FileReport } from './file-report.ts';
-import { type Declared, NotYamlError, parseManifest, parseManifests, resourceId } from './parse-manifest.ts';
+import type { FoundProblem } from './manifest-problems.ts';
+import {
+  type Declared,
+  NotYamlError,
+  type PlacedProblem,
+  parseManifest,
+  parseManifests,
+  resourceId,
+} from './parse-manifest.ts';
 import type { Breathe, Declaration, Piece } from './piece.ts';
 import { needsParserToSplit, splitDocuments } from './split-documents.ts';
 import { UnchangedPieces } from './unchanged-pieces.ts';
@@ -23,9 +31,11 @@ export class Manifests {
   #objects = 0;
   #reading = 0;
   /** Declarations that are not valid. */
-  #invalid = 0;
-  #isOverfull = false;
-  readonly #unreadable = new Set<string>();
+  readonly #invalid = new Set<Declaration>();
+  /** What is wrong with a declaration, each line counted from that of its document: a document may move. */
+  readonly #wrong = new WeakMap<Declaration, readonly PlacedProblem[]>();
+  #overfull: FoundProblem | undefined;
+  readonly #unreadable = new Map<string, FoundProblem>();
 
   constructor(log: Log) {
     this.#log = log;
@@ -33,7 +43,7 @@ export class Manifests {
 
   /** Whether everything could be read and is valid now, so that what is absent is known to be so. */
   get sound(): boolean {
-    return this.#unreadable.size === 0 && this.#invalid === 0 && !this.#isOverfull;
+    return this.#unreadable.size === 0 && this.#invalid.size === 0 && this.#overfull === undefined;
   }
 
   /** Whether what a file holds now is not known, so that what it held last stays in force. */
@@ -41,8 +51,9 @@ export class Manifests {
     return this.#unreadable.has(file) || this.#unreadable.has(wholeFolder);
   }
 
-  files(): Iterable<string> {
-    return this.#files.keys();
+  /** Whether a file is there and could be read at least once. */
+  holds(file: string): boolean {
+    return this.#files.has(file);
   }
 
   ids(): Iterable<string> {
@@ -56,15 +67,37 @@ export class Manifests {
     return Array.isArray(declared) ? declared : [declared];
   }
 
-  /** Notes that a file could not be read, until it can or is gone: its absence proves nothing. */
-  noteUnreadable(file: string): void {
-    this.#unreadable.add(file);
+  /** What is wrong with the files and documents as they are now. */
+  *problems(): Iterable<FoundProblem> {
+    yield* this.#unreadable.values();
+    if (this.#overfull !== undefined) yield this.#overfull;
+    for (const declaration of [...this.#invalid].sort(byPlace)) {
+      const { file, document, line, id } = declaration;
+      for (const { line: offset, path, reason, remedy } of this.#wrong.get(declaration) ?? [])
+        yield {
+          scope: 'document',
+          file,
+          document,
+          line: line + offset,
+          object: id,
+          field: path,
+          reason,
+          remedy,
+        };
+    }
   }
 
-  /** Notes whether the folder itself can be read. */
-  noteFolder(isReadable: boolean): void {
-    if (isReadable) this.#unreadable.delete(wholeFolder);
-    else this.#unreadable.add(wholeFolder);
+  /** Notes that a file could not be read, until it can or is deleted: its absence proves nothing. */
+  noteUnreadable(file: string, reason: string, remedy: string): void {
+    this.#unreadable.set(file, { scope: 'file', file, reason, remedy });
+  }
+
+  /** Notes that the folder itself can be read, or why it cannot. @returns whether that is news */
+  noteFolder(fault: string | undefined): boolean {
+    const before = this.#unreadable.get(wholeFolder)?.reason;
+    if (fault === undefined) this.#unreadable.delete(wholeFolder);
+    else this.noteUnreadable(wholeFolder, fault, 'make it readable');
+    return before !== fault;
   }
 
   /** Takes what a file holds now. @returns the ids of the objects that may have changed; none if it is not YAML */
@@ -72,10 +105,7 @@ export class Manifests {
     const old = this.#files.get(file) ?? [];
     this.#reading += 1;
     const pieces = await this.#read(file, text, old, breathe);
-    if (pieces === undefined) {
-      this.#unreadable.add(file);
-      return new Set();
-    }
+    if (pieces === undefined) return new Set();
     this.#unreadable.delete(file);
     this.#files.set(file, pieces.all);
     return this.#exchange(
@@ -117,11 +147,16 @@ export class Manifests {
     } catch (error) {
       if (!(error instanceof NotYamlError)) throw error;
       const remedy =
-        old.length === 0 ? 'mend it' : 'mend it; until then the last good version of the file stays in force';
+        old.length === 0
+          ? 'correct it'
+          : 'correct it; until then the last good version of the file stays in force';
       this.#log.error(
         { file, line: error.line, reason: error.message, remedy },
         'A manifest file is not YAML',
       );
+      const { line, message } = error;
+      const reason = `is not YAML: ${message}`;
+      this.#unreadable.set(file, { scope: 'file', file, line, reason, remedy });
       return undefined;
     }
   }
@@ -184,8 +219,14 @@ export class Manifests {
         const { resource } = object;
         declarations.push({ file, document: number, line, id: resourceId(resource), resource });
       } else {
-        for (const problem of object.problems) report.problem(number, object.id, problem);
-        declarations.push({ file, document: number, line, id: object.id, resource: undefined });
+        const { id, problems } = object;
+        for (const problem of problems) report.problem(number, id, problem);
+        const declaration: Declaration = { file, document: number, line, id, resource: undefined };
+        this.#wrong.set(
+          declaration,
+          problems.map((problem) => ({ ...problem, line: problem.line - line })),
+        );
+        declarations.push(declaration);
       }
     }
     return declarations;
@@ -204,11 +245,13 @@ export class Manifests {
 
   #add(declaration: Declaration, touched: Set<string>): void {
     const { id } = declaration;
-    if (declaration.resource === undefined) this.#invalid += 1;
+    if (declaration.resource === undefined) this.#invalid.add(declaration);
     if (id === undefined) return;
     if (this.#objects >= maxObjects) {
-      this.#isOverfull = true;
-      this.#log.error({ file: declaration.file, limit: maxObjects }, 'A manifest holds too many objects');
+      const { file } = declaration;
+      const reason = `holds more than the ${maxObjects} objects that a folder may hold`;
+      this.#overfull = { scope: 'file', file, reason, remedy: 'move objects to another installation' };
+      this.#log.error({ file, limit: maxObjects }, 'A manifest holds too many objects');
       return;
     }
     this.#objects += 1;
@@ -220,7 +263,7 @@ export class Manifests {
 
   #drop(declaration: Declaration, touched: Set<string>): void {
     const { id } = declaration;
-    if (declaration.resource === undefined) this.#invalid -= 1;
+    this.#invalid.delete(declaration);
     if (id === undefined) return;
     const others = this.of(id).filter((other) => other !== declaration);
     if (others.length === this.of(id).length) return;

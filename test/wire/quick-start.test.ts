@@ -237,7 +237,7 @@ describe('a fault says what to do', () => {
     const { program, curl } = await start(folder, { flags: ['--log-format', 'json'] });
     const told = () => program.log().filter(({ level, file }) => level === 'error' && file === 'broken.yaml');
     expect(told()).toEqual([
-      expect.objectContaining({ line: expect.any(Number), reason: expect.any(String), remedy: 'mend it' }),
+      expect.objectContaining({ line: expect.any(Number), reason: expect.any(String), remedy: 'correct it' }),
     ]);
     expect((await paste(curl)).stdout).toContain('[DONE]');
     const node = (priority: number) =>

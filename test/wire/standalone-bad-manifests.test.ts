@@ -112,7 +112,7 @@ describe('what no API server sees', () => {
     const offset = node(name, { weight: 9 }).split('\n').length + 1;
     expect(told).toMatchObject({
       msg: 'A manifest file is not YAML',
-      remedy: expect.stringContaining('mend it'),
+      remedy: expect.stringContaining('correct it'),
     });
     expect(told?.['reason']).toMatch(reason);
     expect(Math.abs(Number(told?.['line']) - (offset + line))).toBeLessThanOrEqual(1);

@@ -80,7 +80,7 @@ function guarded(file: string, findings: Finding[], document: DocumentText, read
   } catch (error) {
     if (!(error instanceof NotYamlError)) throw error;
     const { line, message } = error;
-    findings.push(finding('yaml', { ...place, line, message, remedy: 'mend it' }));
+    findings.push(finding('yaml', { ...place, line, message, remedy: 'correct it' }));
   }
 }
 

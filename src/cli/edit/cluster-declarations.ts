@@ -253,6 +253,7 @@ export function clusterDeclarations(client: KubeClient, options: ClusterOptions 
       ask({ verb: 'create', kind, namespace: inNamespace }, signal, () =>
         clusterRefusal(client, act, kind, inNamespace, signal),
       ),
+    manifestProblems: async () => [],
     sealingRecipient: (signal) => clusterRecipient(client, options.homeNamespace, signal),
   };
 }

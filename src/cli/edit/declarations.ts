@@ -1,3 +1,4 @@
+import type { ManifestProblem } from '../../store/manifest-problems.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
 import type { Edit } from './edit.ts';
 
@@ -100,6 +101,8 @@ export interface Declarations {
   remove(ref: Ref, options: WriteOptions, signal: AbortSignal): Promise<void>;
   /** Why this person may not do it, which right is missing; undefined when they may. A write is judged again all the same. */
   refusal(act: Act, kind: Kind, namespace: string, signal: AbortSignal): Promise<string | undefined>;
+  /** What files of a folder say that is not in force, because a file or document is not valid; none in a cluster. */
+  manifestProblems(): Promise<readonly ManifestProblem[]>;
   /** The age recipient that credentials are sealed to. */
   sealingRecipient(signal: AbortSignal): Promise<string>;
 }

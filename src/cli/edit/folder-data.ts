@@ -2,6 +2,12 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { apiVersion, parseStored } from '../../resources/parse.ts';
 import { authored, identified } from '../../store/identified.ts';
+import {
+  type ManifestProblem,
+  problemsFile,
+  problemsFolder,
+  problemsIn,
+} from '../../store/manifest-problems.ts';
 import { type RecordFile, readRecord, readRecordFile } from '../../store/record-file.ts';
 import { recordPath } from '../../store/records.ts';
 import { specMark } from '../../store/resource-record.ts';
@@ -85,6 +91,12 @@ export function folderData(data: string | undefined) {
       return made;
     },
 
+    /** What of the manifests the process found not to be in force, when it last looked. */
+    async manifestProblems(): Promise<readonly ManifestProblem[]> {
+      if (data === undefined) return [];
+      return problemsIn(await readFile(join(data, problemsFile), 'utf8').catch(() => undefined));
+    },
+
     /** The age recipient; undefined while no process has made one. */
     async recipient(): Promise<string | undefined> {
       if (data === undefined) return undefined;
@@ -92,11 +104,11 @@ export function folderData(data: string | undefined) {
       return text?.trim() || undefined;
     },
 
-    /** Changes whenever a status or a key made may have. */
+    /** Changes whenever a status, a key made or a problem of a manifest may have. */
     async mark(): Promise<string> {
       if (data === undefined) return '';
       const marks = await Promise.all(
-        ['state', 'keys'].map(async (folder) => {
+        watched.map(async (folder) => {
           const entries = await readdir(join(data, folder), { recursive: true, withFileTypes: true }).catch(
             () => [],
           );
@@ -113,9 +125,12 @@ export function folderData(data: string | undefined) {
       return marks.flat().sort().join('\n');
     },
 
-    folders: (): string[] => (data === undefined ? [] : [join(data, 'state'), join(data, 'keys')]),
+    folders: (): string[] => (data === undefined ? [] : watched.map((folder) => join(data, folder))),
   };
 }
+
+/** Folders of the data folder whose files people are shown. */
+const watched = ['state', 'keys', problemsFolder];
 
 function readKey(text: string): ResourceOf['APIKey'] | undefined {
   try {

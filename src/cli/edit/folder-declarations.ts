@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import { apiVersion } from '../../resources/parse.ts';
+import { keyOf } from '../../store/manifest-problems.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
 import { changedMeanwhile, invalidResource, ourCause, thing } from './api-failure.ts';
 import { applyEdits, valueAt } from './apply-edits.ts';
@@ -261,6 +262,19 @@ export function folderDeclarations(options: FolderOptions): Declarations {
 
     async remove(ref, write, signal) {
       await rewriteFile(ref, write, signal, (text, placed) => withoutDocument(text, placed));
+    },
+
+    async manifestProblems() {
+      const [{ problems }, told] = await Promise.all([content(), data.manifestProblems()]);
+      const known = new Map(told.map((problem) => [keyOf(problem), problem]));
+      // What the texts say is read here, so it is so now. Why a valid document is not in force only the process knows.
+      return [
+        ...problems.map((problem) => {
+          const { since, remedy = problem.remedy } = known.get(keyOf(problem)) ?? {};
+          return { ...problem, remedy, since };
+        }),
+        ...told.filter(({ scope }) => scope === 'object'),
+      ];
     },
 
     // Whoever can write the files may do everything.

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { join } from 'node:path';
 import type { Problem } from '../../resources/problem.ts';
+import type { FoundProblem } from '../../store/manifest-problems.ts';
 import {
   type Declared as DeclaredIn,
   NotYamlError,
@@ -16,6 +16,7 @@ import { FileChangedError } from './write-manifest.ts';
 
 /** One object of a manifest file, and where it stands. */
 export interface Placed {
+  /** `Kind/namespace/name`; empty where the document does not say which object it is. */
   readonly id: string;
   /** Undefined where it is not valid; `problems` say why. */
   readonly resource: ResourceOf[Kind] | undefined;
@@ -45,7 +46,8 @@ export interface Placed {
 export interface FolderContent {
   /** By `Kind/namespace/name`; of a name declared twice the first, which is the one in force. */
   readonly placed: ReadonlyMap<string, Placed>;
-  readonly problems: readonly string[];
+  /** What is wrong with its files and documents. */
+  readonly problems: readonly FoundProblem[];
   readonly folders: readonly string[];
 }
 
@@ -59,7 +61,7 @@ const mostParsed = 100_000;
 
 interface ReadFile {
   readonly placed: readonly Placed[];
-  readonly problem: string | undefined;
+  readonly problems: readonly FoundProblem[];
 }
 
 /** Reads a folder of manifests as standalone mode does; what did not change is not read again. */
@@ -79,17 +81,10 @@ export function folderIndex(manifests: string, now: () => number) {
     }
     if (last !== undefined && !hasNews) return last;
     const placed = new Map<string, Placed>();
-    const problems: string[] = [];
-    for (const [name, file] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      if (file.problem !== undefined) problems.push(`${join(manifests, name)}: ${file.problem}`);
-      for (const each of file.placed) {
-        const first = placed.get(each.id);
-        if (first === undefined) placed.set(each.id, each);
-        else
-          problems.push(
-            `${join(manifests, each.file)}: ${each.id} is declared by ${first.file} already, which is in force`,
-          );
-      }
+    const problems: FoundProblem[] = [];
+    for (const [, file] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      problems.push(...file.problems);
+      for (const each of file.placed) if (each.id !== '' && !placed.has(each.id)) placed.set(each.id, each);
     }
     const used = new Set([...placed.values()].map(({ digest }) => digest));
     for (const digest of parsed.keys()) if (!used.has(digest)) parsed.delete(digest);
@@ -166,8 +161,7 @@ function placedOf(objects: readonly DeclaredIn[], place: Place, isOneDocument: b
     if ('foreign' in object) return [];
     const at = { ...place, item: isEntry ? index : undefined, isAlone: isOneDocument && !isEntry };
     if ('problems' in object) {
-      if (object.id === undefined) return [];
-      return [{ ...at, id: object.id, resource: undefined, problems: object.problems }];
+      return [{ ...at, id: object.id ?? '', resource: undefined, problems: object.problems }];
     }
     const { resource } = object;
     if (resource.kind === 'Secret') return [];
@@ -186,13 +180,34 @@ function isList({ text, index }: Place): boolean {
 }
 
 function readManifestFile(news: FileNews, parsed: ParsedDocuments): ReadFile {
-  if ('problem' in news) return { placed: [], problem: news.problem };
+  const { file } = news;
+  if ('problem' in news) {
+    const reason = `cannot be read: ${news.problem}`;
+    return { placed: [], problems: [{ scope: 'file', file, reason, remedy: 'make it readable' }] };
+  }
   try {
-    return { placed: placedIn(news.file, news.text ?? '', parsed), problem: undefined };
+    const placed = placedIn(file, news.text ?? '', parsed);
+    return { placed, problems: placed.flatMap(problemsOf) };
   } catch (error) {
     if (!(error instanceof NotYamlError)) throw error;
-    return { placed: [], problem: `line ${error.line}: ${error.message}` };
+    const { line, message } = error;
+    const reason = `is not YAML: ${message}`;
+    return { placed: [], problems: [{ scope: 'file', file, line, reason, remedy: 'correct it' }] };
   }
+}
+
+function problemsOf({ file, document, id, problems }: Placed): FoundProblem[] {
+  const object = id === '' ? undefined : id;
+  return problems.map(({ line, path, reason, remedy }) => ({
+    scope: 'document',
+    file,
+    document,
+    line,
+    object,
+    field: path,
+    reason,
+    remedy,
+  }));
 }
 
 function digestOf(text: string): string {

@@ -85,7 +85,7 @@ function read(text: string): Members {
     const { line } = lines.linePos(error.pos[0]);
     throw new DeclarationError(
       'Invalid',
-      `The manifest is not YAML at line ${line} (${error.code.toLowerCase().replaceAll('_', ' ')}); mend it there.`,
+      `The manifest is not YAML at line ${line} (${error.code.toLowerCase().replaceAll('_', ' ')}); correct it there.`,
     );
   }
   return membersOf(document.toJS({ maxAliasCount: 100 }), '');

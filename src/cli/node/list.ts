@@ -2,6 +2,7 @@ import type { AddCommand } from '../add-command.ts';
 import type { CommandContext } from '../context.ts';
 import type { Declarations, Declared } from '../edit/declarations.ts';
 import { explained } from '../help.ts';
+import { warnOfManifests } from '../manifest-problems.ts';
 import {
   type Listing,
   listText,
@@ -31,6 +32,7 @@ export const addNodes: AddCommand = (program, context) => {
       if (flags.watch === true) return watchNodes(context, place, namespace, flags);
       const nodes = selected(await place.list('UpstreamNode', namespace, context.signal), flags);
       await printList(context, flags.output, listing(context, place, namespace, nodes));
+      await warnOfManifests(context, place);
     });
   withPlace(withSelector(withOutput(command)), 'many');
   explained(command, { examples: ['nodes -o wide', 'nodes --all-namespaces -o name'] });

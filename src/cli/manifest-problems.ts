@@ -1,0 +1,23 @@
+import { problemText } from '../store/manifest-problems.ts';
+import { ago } from './ago.ts';
+import type { CommandContext } from './context.ts';
+import type { Declarations } from './edit/declarations.ts';
+
+/** Most problems that a list warns of; `check` has them all. */
+const mostListed = 5;
+
+/** Warns on stderr of what the files of a folder say and what is not in force. Nothing is said in a cluster. */
+export async function warnOfManifests(context: CommandContext, place: Declarations): Promise<void> {
+  const problems = await place.manifestProblems();
+  if (problems.length === 0) return;
+  const now = context.clock.wall();
+  for (const problem of problems.slice(0, mostListed)) {
+    const since = problem.since === undefined ? '' : ` (since ${ago(problem.since, now)})`;
+    context.err.write(`Warning: not in force${since}: ${problemText(problem)}\n`);
+  }
+  const more = problems.length - mostListed;
+  if (more > 0)
+    context.err.write(
+      `Warning: and ${more} more problems of manifests; run ${context.calledAs} check on the folder.\n`,
+    );
+}
