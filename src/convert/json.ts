@@ -1,9 +1,13 @@
+import { WrittenNumber } from './written-numbers.ts';
+
 /** A parsed JSON object whose fields nobody has checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Whether a JSON value is an object: not null, not a list. */
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof WrittenNumber)
+  );
 }
 
 /** The object, or an empty one: for upstream bodies, where a wrong type means "not there". */

@@ -22,6 +22,8 @@ export const limits = {
   parts: 100_000,
   /** Tools of one request. */
   tools: 4_096,
+  /** Characters of JSON of what a node signs or encrypts and its caller carries to the next request. */
+  keptSignatures: 2 * 1024 * 1024,
   /** Characters of an error message that reach the caller. */
   errorMessage: 2_000,
   /** Paths named in `x-model-gateway-dropped`. */

@@ -35,6 +35,8 @@ import { isAsked, type KnownFields, noteUnread } from './unread-fields.ts';
 export interface MessagesState {
   /** The model as the caller named it. */
   readonly model: string;
+  /** The model as the node calls it: what it signs is for it alone (kept-signatures.ts). */
+  readonly nodeModel: string;
   readonly names: ToolNames;
   readonly stopSequences: readonly string[];
   readonly newId: NewId;
@@ -133,7 +135,13 @@ function convertMessages(
   };
   noteUnread(body, known, context.dropped);
   context.dropped.refuseIf(strict);
-  const state: MessagesState = { model: callerModel, names: context.names, stopSequences, newId };
+  const state: MessagesState = {
+    model: callerModel,
+    nodeModel: model,
+    names: context.names,
+    stopSequences,
+    newId,
+  };
   return { chat, state, dropped: context.dropped.list(), lossy: context.dropped.lossy };
 }
 

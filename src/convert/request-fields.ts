@@ -139,9 +139,15 @@ export function optionalNumber(
 
 /** A value that may be passed on unread: nested at most `most` levels deep, so that writing it cannot overflow the stack. */
 export function checkNesting(value: unknown, path: string, most: number): void {
+  if (!isNestedWithin(value, most))
+    throw invalid(path, `Input should not be nested more than ${most} levels deep`);
+}
+
+/** Whether a value is nested at most `most` levels deep. */
+export function isNestedWithin(value: unknown, most: number): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > most) throw invalid(path, `Input should not be nested more than ${most} levels deep`);
+    if (depth > most) return false;
     const next: unknown[] = [];
     for (const item of level)
       if (typeof item === 'object' && item !== null)
@@ -149,6 +155,7 @@ export function checkNesting(value: unknown, path: string, most: number): void {
           if (typeof child === 'object' && child !== null) next.push(child);
     level = next;
   }
+  return true;
 }
 
 function typeName(value: unknown): string {

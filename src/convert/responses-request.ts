@@ -123,6 +123,7 @@ export function convertResponsesRequest(
   context.dropped.refuseIf(strict);
   const state: ResponsesState = {
     echo: echoJson(request, callerModel),
+    nodeModel: model,
     names: context.names,
     summarized: wantsSummary(request),
     logprobs: chat.logprobs === true,

@@ -14,6 +14,8 @@ export interface ResponsesContext {
 export interface ResponsesState {
   /** The members of the request that every response object repeats, as JSON text between its braces. */
   readonly echo: string;
+  /** The model as the node calls it: what it signs is for it alone (kept-signatures.ts). */
+  readonly nodeModel: string;
   readonly names: ToolNames;
   /** Whether reasoning is shown as a summary (`reasoning.summary`) or as text. */
   readonly summarized: boolean;
