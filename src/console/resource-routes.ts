@@ -22,7 +22,7 @@ const editBody = z.strictObject({
   force: z.boolean().default(false),
 });
 const deleteBody = z.strictObject({ version: z.string().max(1_024).optional() });
-const path = '/api/resources/:kind/:namespace/:name';
+const path = '/resources/:kind/:namespace/:name';
 
 /** Reads, declares, changes and deletes one resource. All of it goes through `declarations`, with this person's rights. */
 export function addResourceRoutes(

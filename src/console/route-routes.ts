@@ -17,7 +17,7 @@ export type ExplainRoute = (question: RouteAsked, live: Live) => Promise<RouteAn
 
 /** What is asked about models as a whole: their names, and where a request for one goes. */
 export function addRouteRoutes(app: FastifyInstance, live: Live, explain: ExplainRoute): void {
-  app.get('/api/models', async () => {
+  app.get('/models', async () => {
     const names = new Set<string>();
     for (const { resource } of await live.declared('UpstreamNode')) {
       for (const { name } of resource.status?.models ?? []) names.add(name);
@@ -27,5 +27,5 @@ export function addRouteRoutes(app: FastifyInstance, live: Live, explain: Explai
     }
     return [...names].sort();
   });
-  app.get('/api/route', async (request) => explain(read(asked, request.query), live));
+  app.get('/route', async (request) => explain(read(asked, request.query), live));
 }

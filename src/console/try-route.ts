@@ -40,7 +40,7 @@ export type Reach = (signal: AbortSignal) => Promise<{
  * what a model said for a document.
  */
 export function addTryRoute(app: FastifyInstance, reach: Reach | undefined): void {
-  app.post('/api/try', async (incoming, reply) => {
+  app.post('/try', { config: { changesNothing: true } }, async (incoming, reply) => {
     const { path, key, body } = read(tried, incoming.body);
     if (reach === undefined) return refuse(reply, 503, { reason: 'Unavailable', message: noGateway });
     const gone = new AbortController();

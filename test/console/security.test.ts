@@ -2,10 +2,12 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { request } from 'undici';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { askRaw } from '../support/raw-target.ts';
 import { keyWithHash, manifest } from '../support/standalone.ts';
 import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
 import { openConsole, startBrowser } from './browser.ts';
+import { startConsoleHere } from './console-here.ts';
 import { type StandaloneWithConsole, startWithConsole } from './standalone-console.ts';
 
 const script = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
@@ -98,6 +100,97 @@ test('nothing is told without the cookie, nor under another name, nor to another
     ).toBe(403);
   }
   expect(await ask(node, { cookie, origin: `http://${host}` }, 'POST')).toBe(200);
+});
+
+describe('an address spelled in another way', () => {
+  const spellings = (origin: string, path: string): string[] => [
+    path,
+    `/%61${path.slice(2)}`,
+    path.replace('/api', '/ap%69'),
+    path.replace('/api', '/%61%70%69'),
+    `${origin}${path}`,
+    `${origin}/%61${path.slice(2)}`,
+    `http://elsewhere.example${path}`,
+  ];
+  const routes = [
+    ['GET', '/api/place'],
+    ['GET', '/api/live'],
+    ['GET', '/api/models'],
+    ['GET', '/api/resources/UpstreamNode/default/evil'],
+    ['PUT', '/api/resources/APIKey/default/stolen'],
+    ['POST', '/api/resources/UpstreamNode/default/evil'],
+    ['DELETE', '/api/resources/UpstreamNode/default/evil'],
+    ['POST', '/api/try'],
+    ['POST', '/api/acted'],
+  ] as const;
+  const asked = (origin: string) => ({
+    headers: { origin, 'content-type': 'application/json' },
+    body: '{"wishes":{"newKey":true}}',
+  });
+
+  test('asks for a session', async () => {
+    const { origin } = await signIn();
+    for (const [method, path] of routes) {
+      for (const target of spellings(origin, path)) {
+        const { status, body } = await askRaw(origin, method, target, asked(origin));
+        expect(status, `${method} ${target}`).toBe(401);
+        expect(body, target).toContain('SignedOut');
+      }
+    }
+    expect(await standalone.manifest('nodes.yaml')).toContain('evil');
+  });
+
+  test('--read-only is the same for every spelling, and for posts that change nothing', async () => {
+    await using reading = await startConsoleHere(
+      { 'one.yaml': manifest('UpstreamNode', 'one', { baseURL: 'http://127.0.0.1:1/v1' }) },
+      { readOnly: true },
+    );
+    const address = reading.newAddress();
+    const { origin, pathname, search } = new URL(address);
+    const { headers } = await askRaw(origin, 'GET', pathname + search);
+    const [cookie = ''] = String(headers['set-cookie']).split(';');
+    const given = asked(origin);
+    const ask = (method: string, target: string) =>
+      askRaw(origin, method, target, { ...given, headers: { ...given.headers, cookie } });
+    for (const method of ['PUT', 'POST', 'DELETE']) {
+      for (const target of spellings(origin, '/api/resources/UpstreamNode/default/one')) {
+        const { status, body } = await ask(method, target);
+        expect(status, `${method} ${target}`).toBe(403);
+        expect(body).toContain('--read-only');
+      }
+    }
+    for (const target of spellings(origin, '/api/acted')) {
+      expect((await ask('POST', target)).status, target).toBe(200);
+    }
+    expect((await ask('GET', '/api/resources/UpstreamNode/default/one')).status).toBe(200);
+  });
+});
+
+test('HEAD uses no address up, and ends', async () => {
+  const address = await standalone.newAddress();
+  const { origin, pathname, search } = new URL(address);
+  expect((await askRaw(origin, 'HEAD', pathname + search)).status).toBe(401);
+  const opened = await askRaw(origin, 'GET', pathname + search);
+  expect(opened.status).toBe(200);
+  const [cookie = ''] = String(opened.headers['set-cookie']).split(';');
+  expect((await askRaw(origin, 'HEAD', '/nodes', { headers: { cookie } })).status).toBe(200);
+  expect((await askRaw(origin, 'HEAD', '/api/live', { headers: { cookie } })).status).toBe(404);
+});
+
+test('an address that is opened twice leads the same browser in, and no other', async () => {
+  const address = await standalone.newAddress();
+  await using person = await openConsole(browser, address);
+  await person.page.getByRole('link', { name: script, exact: true }).waitFor();
+  await person.page.goto(address);
+  await person.page.getByRole('link', { name: script, exact: true }).waitFor();
+  // A click on another site, such as a chat: the browser keeps the cookie back.
+  await person.page.goto('about:blank');
+  await person.page.setContent(`<a href="${address}">console</a>`);
+  await person.page.getByText('console').click();
+  await person.page.getByRole('link', { name: script, exact: true }).waitFor();
+  await using other = await openConsole(browser, address);
+  await other.page.waitForURL('**/nodes');
+  await other.page.getByRole('heading', { name: 'Signed out' }).waitFor();
 });
 
 test('every answer forbids inline scripts, framing and guessing of types', async () => {
