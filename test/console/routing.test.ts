@@ -60,3 +60,29 @@ test('shows the candidates in order with their shares, why others are out, and f
   expect(await page.getByText('No node takes').count()).toBe(1);
   expect(person.complaints).toEqual([]);
 });
+
+test('an answer that comes late does not replace that of what was asked after it', async () => {
+  await using person = await openConsole(browser, await standalone.newAddress());
+  const { page } = person;
+  const held = Promise.withResolvers<void>();
+  const isLate = Promise.withResolvers<void>();
+  await page.route('**/api/route?*model=slow*', async (route) => {
+    const response = await route.fetch();
+    await held.promise;
+    await route.fulfill({ response });
+    isLate.resolve();
+  });
+  await person.visit('/routing');
+  const slow = page.waitForRequest(/model=slow/);
+  await page.getByRole('combobox', { name: 'Model' }).fill('slow');
+  await slow;
+  await page.getByRole('combobox', { name: 'Model' }).fill('alpha');
+  await page.getByRole('meter', { name: 'Share of heavy' }).waitFor();
+  const late = page.waitForResponse(/model=slow/);
+  held.resolve();
+  await Promise.all([isLate.promise, (await late).finished()]);
+  // Two frames: what the answer changed would be drawn by then.
+  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+  expect(await page.getByRole('meter', { name: 'Share of heavy' }).count()).toBe(1);
+  expect(await page.getByText('slow').count()).toBe(0);
+});

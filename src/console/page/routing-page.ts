@@ -44,17 +44,25 @@ export function RoutingPage({ place }: { place: Place }): View {
       setAnswer(undefined);
       return undefined;
     }
+    // An answer may take seconds, because circuits are read from the gateways: by then something else may be asked.
+    let isCurrent = true;
     const timer = setTimeout(() => {
       const asked = new URLSearchParams({ model, format, key });
       ask<RouteAnswer>('GET', `/api/route?${asked}`).then(
         (said) => {
+          if (!isCurrent) return;
           setAnswer(said);
           setProblem(undefined);
         },
-        (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
+        (error: unknown) => {
+          if (isCurrent) setProblem(error instanceof Error ? error.message : String(error));
+        },
       );
     }, settleMs);
-    return () => clearTimeout(timer);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
   }, [model, format, key, state]);
 
   const taking = answer?.nodes.filter(({ tier }) => tier !== undefined) ?? [];

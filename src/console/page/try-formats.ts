@@ -14,6 +14,8 @@ interface TryFormat {
   ) => Readonly<Record<string, unknown>>;
   /** The text in one event of a stream, or in a whole answer. */
   readonly textOf: (said: unknown) => string;
+  /** Whether an event of a stream says that the answer is complete; `[DONE]` does so in every format. */
+  readonly isEnd: (said: unknown) => boolean;
 }
 
 const maxTokens = 2_048;
@@ -30,6 +32,7 @@ export const tryFormats: Readonly<Record<'chat' | 'responses' | 'messages' | 'co
     }),
     textOf: (said) =>
       text(said, ['choices', 0, 'delta', 'content']) || text(said, ['choices', 0, 'message', 'content']),
+    isEnd: hasFinished,
   },
   responses: {
     label: 'Responses',
@@ -44,6 +47,7 @@ export const tryFormats: Readonly<Record<'chat' | 'responses' | 'messages' | 'co
       at(said, ['type']) === 'response.output_text.delta'
         ? text(said, ['delta'])
         : texts(said, ['output'], ['content'], ['text']),
+    isEnd: (said) => ['response.completed', 'response.incomplete'].includes(text(said, ['type'])),
   },
   messages: {
     label: 'Messages',
@@ -58,6 +62,7 @@ export const tryFormats: Readonly<Record<'chat' | 'responses' | 'messages' | 'co
       at(said, ['type']) === 'content_block_delta'
         ? text(said, ['delta', 'text'])
         : texts([said], [], ['content'], ['text']),
+    isEnd: (said) => text(said, ['type']) === 'message_stop',
   },
   completions: {
     label: 'Completions',
@@ -69,10 +74,30 @@ export const tryFormats: Readonly<Record<'chat' | 'responses' | 'messages' | 'co
       prompt: turns.at(-1)?.text ?? '',
     }),
     textOf: (said) => text(said, ['choices', 0, 'text']),
+    isEnd: hasFinished,
   },
 };
 
 export type TryFormatName = keyof typeof tryFormats;
+
+/**
+ * The message of an error: of a whole answer or of an event in a stream, in any of the formats, or of the console's own
+ * server. Undefined for what is not an error.
+ */
+export function errorOf(said: unknown): string | undefined {
+  const type = text(said, ['type']);
+  const response = type === 'response.failed' ? at(said, ['response']) : said;
+  const error = at(response, ['error']) ?? undefined;
+  if (error === undefined && type !== 'error' && type !== 'response.failed') return undefined;
+  // The Responses format has the message beside the type; some servers answer with a text alone.
+  return (
+    text(error, ['message']) || text(said, ['message']) || text(response, ['error']) || JSON.stringify(said)
+  );
+}
+
+function hasFinished(said: unknown): boolean {
+  return text(said, ['choices', 0, 'finish_reason']) !== '';
+}
 
 type Path = readonly (string | number)[];
 

@@ -1,28 +1,37 @@
 import type { Place } from '../shapes.ts';
 import { CompletingInput } from './completing-input.ts';
+import { converse, type Facts } from './converse.ts';
 import { html, useRef, useState, type View } from './htm-preact.js';
 import { labelled } from './labelled.ts';
 import { useModelNames } from './model-names.ts';
-import { failed } from './notices.ts';
 import { pastedKey, pasteKey } from './pasted-key.ts';
 import { setQuery, useAddress } from './router.ts';
-import { createEventReader, type TryFormatName, type Turn, tryFormats } from './try-formats.ts';
+import { type TryFormatName, type Turn, tryFormats } from './try-formats.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 
 const setModel = (model: string): void => setQuery('model', model);
 
-/** Longest raw answer that is kept to show, in characters. */
-const mostRaw = 200_000;
+/** One question and what came back, which may not be an answer. */
+interface Exchange {
+  readonly question: string;
+  readonly answer: string;
+  /** Why there is no whole answer. */
+  readonly failure: string | undefined;
+  /** The HTTP status of what came back; undefined if nothing did. */
+  readonly status: number | undefined;
+}
 
-interface Facts {
-  readonly status: number;
-  readonly servedBy: string;
-  readonly attempts: string;
-  readonly conversion: string;
-  readonly dropped: string;
-  readonly firstMs: number | undefined;
-  readonly totalMs: number | undefined;
+/** The conversation as the model may know it: a failure, and the question before it, are no part of it. */
+function turnsOf(exchanges: readonly Exchange[]): Turn[] {
+  return exchanges.flatMap(({ question, answer, failure }): Turn[] =>
+    failure !== undefined || answer === ''
+      ? []
+      : [
+          { role: 'user', text: question },
+          { role: 'assistant', text: answer },
+        ],
+  );
 }
 
 /** Chats with a model through the gateway, as a caller does, and shows what the gateway made of it. */
@@ -32,7 +41,7 @@ export function TryPage({ place }: { place: Place }): View {
   const models = useModelNames();
   const [format, setFormat] = useState<TryFormatName>('chat');
   const [stream, setStream] = useState(true);
-  const [turns, setTurns] = useState<readonly Turn[]>([]);
+  const [exchanges, setExchanges] = useState<readonly Exchange[]>([]);
   const [typed, setTyped] = useState('');
   const [raw, setRaw] = useState({ request: '', answer: '' });
   const [facts, setFacts] = useState<Facts | undefined>(undefined);
@@ -40,28 +49,31 @@ export function TryPage({ place }: { place: Place }): View {
   const [busy, setBusy] = useState(false);
   const model = query.get('model') ?? '';
   const send = async (): Promise<void> => {
-    const asked: Turn[] = [...turns, { role: 'user', text: typed }];
     const { path, body } = tryFormats[format];
-    const request = body(model, asked, stream);
+    const request = body(model, [...turnsOf(exchanges), { role: 'user', text: typed }], stream);
     const abort = new AbortController();
     running.current = abort;
+    let last: Exchange = { question: typed, answer: '', failure: undefined, status: undefined };
+    const show = (now: Partial<Exchange>): void => {
+      last = { ...last, ...now };
+      setExchanges([...exchanges, last]);
+    };
     setTyped('');
     setBusy(true);
-    setTurns(asked);
+    show({});
     setFacts(undefined);
     setRaw({ request: `POST /v1/${path}\n\n${JSON.stringify(request, undefined, 2)}`, answer: '' });
-    let said = '';
     try {
-      await converse({ path, key, body: request, format, signal: abort.signal }, (state) => {
-        said = state.text;
-        setTurns([...asked, { role: 'assistant', text: said }]);
-        setFacts(state.facts);
-        setRaw((now) => ({ ...now, answer: state.raw }));
+      await converse({ path, key, body: request, format, signal: abort.signal }, (progress) => {
+        show({ answer: progress.text, failure: progress.failure, status: progress.facts.status });
+        setFacts(progress.facts);
+        setRaw((now) => ({ ...now, answer: progress.raw }));
       });
-    } catch (error) {
-      if (!abort.signal.aborted) failed(error);
+    } catch {
+      if (!abort.signal.aborted) show({ failure: 'The console does not answer.' });
     }
-    if (said === '') setTurns(asked);
+    // What got no answer can be sent again as it was.
+    if (last.failure !== undefined || last.answer === '') setTyped((now) => now || last.question);
     setBusy(false);
   };
 
@@ -113,13 +125,17 @@ export function TryPage({ place }: { place: Place }): View {
         <div class="actions">
           <button type="submit" disabled=${place.tryIt !== undefined} aria-busy=${busy ? 'true' : undefined}>Send</button>
           ${busy && html`<button type="button" class="secondary" onClick=${() => running.current?.abort()}>Stop</button>`}
-          <button type="button" class="outline" disabled=${busy || turns.length === 0} onClick=${() => setTurns([])}>Start over</button>
+          <button type="button" class="outline" disabled=${busy || exchanges.length === 0} onClick=${() => setExchanges([])}>Start over</button>
         </div>
       </form>
       <div class="try-answer">
         <div class="turns" aria-live="polite" aria-label="Conversation">
-          ${turns.map(({ role, text }) => html`<div class=${`turn ${role}`}><strong>${role === 'user' ? 'You' : 'Answer'}</strong><p>${text}</p></div>`)}
-          ${turns.length === 0 && html`<p class="muted">The answer comes here, with the node that served it, how long it took, and what a conversion could not carry.</p>`}
+          ${exchanges.map(
+            (exchange, index) => html`
+              <div class="turn user" role="group" aria-label="You"><strong>You</strong><p>${exchange.question}</p></div>
+              <${Outcome} exchange=${exchange} waits=${busy && index === exchanges.length - 1} />`,
+          )}
+          ${exchanges.length === 0 && html`<p class="muted">The answer comes here, with the node that served it, how long it took, and what a conversion could not carry.</p>`}
         </div>
         ${facts && html`<${FactList} facts=${facts} />`}
         ${
@@ -132,75 +148,39 @@ export function TryPage({ place }: { place: Place }): View {
   </section>`;
 }
 
+/** The answer; or, in red and by that name, the failure. */
+function Outcome({ exchange, waits }: { exchange: Exchange; waits: boolean }): View | undefined {
+  const { answer, failure, status } = exchange;
+  if (failure !== undefined) {
+    const what = status === undefined || status < 400 ? 'Failed' : `Failed with status ${status}`;
+    return html`<div class="turn failure" role="group" aria-label="Failed">
+      <strong class="wrong">${what}</strong>
+      ${answer !== '' && html`<p>${answer}</p>`}
+      <p class="wrong">${failure}</p>
+      <small class="muted">Neither the question nor this is part of the conversation.</small>
+    </div>`;
+  }
+  if (answer === '' && waits) return undefined;
+  return html`<div class="turn assistant" role="group" aria-label="Answer">
+    <strong>Answer</strong>
+    ${answer === '' ? html`<p class="muted">No text; see the raw answer.</p>` : html`<p>${answer}</p>`}
+  </div>`;
+}
+
 function FactList({ facts }: { facts: Facts }): View {
-  const shown: readonly (readonly [string, string])[] = [
+  const milliseconds = (ms: number | undefined): string | undefined =>
+    ms === undefined ? undefined : `${Math.round(ms)} ms`;
+  const isServed = facts.servedBy !== undefined;
+  const shown: readonly (readonly [string, string | undefined])[] = [
     ['Status', String(facts.status)],
-    ['Served by', facts.servedBy || 'not said'],
-    ['Attempts', facts.attempts || 'not said'],
-    ['Conversion', facts.conversion || 'none'],
-    ['Dropped', facts.dropped || 'nothing'],
-    ['First content', facts.firstMs === undefined ? '…' : `${Math.round(facts.firstMs)} ms`],
-    ['Total', facts.totalMs === undefined ? '…' : `${Math.round(facts.totalMs)} ms`],
+    ['Served by', facts.servedBy],
+    ['Attempts', facts.attempts],
+    ['Conversion', facts.conversion ?? (isServed ? 'none' : undefined)],
+    ['Dropped', facts.dropped ?? (isServed ? 'nothing' : undefined)],
+    ['First content', milliseconds(facts.firstMs)],
+    ['Total', milliseconds(facts.totalMs) ?? '…'],
   ];
-  return html`<dl class="facts">${shown.map(([term, value]) => html`<div><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
-}
-
-/** Sends one request and tells how it goes on, until its end. Throws when the gateway could not be asked. */
-async function converse(
-  request: { path: string; key: string; body: unknown; format: TryFormatName; signal: AbortSignal },
-  tell: (state: { text: string; raw: string; facts: Facts }) => void,
-): Promise<void> {
-  const { path, key, body, format, signal } = request;
-  const { textOf } = tryFormats[format];
-  const started = performance.now();
-  const answer = await fetch('/api/try', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ path, key, body }),
-    signal,
-  });
-  const header = (name: string): string => answer.headers.get(name) ?? '';
-  const streamed = header('x-answer-type').includes('event-stream');
-  const facts = {
-    status: answer.status,
-    servedBy: header('x-model-gateway-node'),
-    attempts: header('x-model-gateway-attempts'),
-    conversion: header('x-model-gateway-conversion'),
-    dropped: header('x-model-gateway-dropped'),
-  };
-  const read = createEventReader();
-  let [text, raw, firstMs] = ['', '', undefined as number | undefined];
-  const decoder = new TextDecoder();
-  const reader = answer.body?.getReader();
-  for (;;) {
-    const { value, done } = (await reader?.read()) ?? { value: undefined, done: true };
-    if (done) break;
-    const piece = decoder.decode(value, { stream: true });
-    if (raw.length < mostRaw) raw += piece;
-    for (const data of streamed ? read(piece) : []) text += textOf(parsed(data));
-    if (text !== '') firstMs ??= performance.now() - started;
-    tell({ text, raw, facts: { ...facts, firstMs, totalMs: undefined } });
-  }
-  const totalMs = performance.now() - started;
-  if (!streamed) text = textOf(parsed(raw));
-  const refused = answer.status >= 400 ? errorText(raw) : '';
-  tell({
-    text: refused || text,
-    raw,
-    facts: { ...facts, firstMs: firstMs ?? (text === '' ? undefined : totalMs), totalMs },
-  });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function errorText(raw: string): string {
-  const said = parsed(raw) as { error?: { message?: unknown } } | undefined;
-  const message = said?.error?.message;
-  return typeof message === 'string' ? message : raw;
+  return html`<dl class="facts">
+    ${shown.map(([term, value]) => value !== undefined && html`<div><dt>${term}</dt><dd>${value}</dd></div>`)}
+  </dl>`;
 }
