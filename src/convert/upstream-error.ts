@@ -73,27 +73,35 @@ function codeOf(said: JsonObject): string | undefined {
   return typeof status === 'string' && status !== '' ? safeMessage(status).slice(0, 100) : undefined;
 }
 
-const statusOfWord: Readonly<Record<string, number>> = {
-  rate_limit_error: 429,
-  rate_limit_exceeded: 429,
-  insufficient_quota: 429,
-  too_many_requests: 429,
-  context_length_exceeded: 400,
-  invalid_request_error: 400,
-  invalid_prompt: 400,
-  overloaded_error: 503,
-  overloaded: 503,
-  service_unavailable: 503,
-  unavailable: 503,
-  resource_exhausted: 429,
-  timeout: 504,
-  timeout_error: 504,
-};
+/** A Map: a node's word may be the name of a member that every object has. */
+const statusOfWord: ReadonlyMap<string, number> = new Map([
+  ['invalid_request_error', 400],
+  ['invalid_prompt', 400],
+  ['context_length_exceeded', 400],
+  ['authentication_error', 401],
+  ['billing_error', 402],
+  ['permission_error', 403],
+  ['not_found_error', 404],
+  ['request_too_large', 413],
+  ['rate_limit_error', 429],
+  ['rate_limit_exceeded', 429],
+  ['insufficient_quota', 429],
+  ['too_many_requests', 429],
+  ['resource_exhausted', 429],
+  ['api_error', 500],
+  ['server_error', 500],
+  ['overloaded_error', 503],
+  ['overloaded', 503],
+  ['service_unavailable', 503],
+  ['unavailable', 503],
+  ['timeout', 504],
+  ['timeout_error', 504],
+]);
 
 function statusOf(code: string | undefined, type: string | undefined): number | undefined {
   const number = Number(code);
   if (Number.isInteger(number) && number >= 400 && number <= 599) return number;
-  return statusOfWord[code?.toLowerCase() ?? ''] ?? statusOfWord[type?.toLowerCase() ?? ''];
+  return statusOfWord.get(code?.toLowerCase() ?? '') ?? statusOfWord.get(type?.toLowerCase() ?? '');
 }
 
 function statusText(status: number): string {

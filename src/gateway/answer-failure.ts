@@ -21,16 +21,19 @@ export async function answerFailure(
   if (conversion !== undefined && (failure.kind === 'fault' || failure.kind === 'refused')) {
     return answerConverted(caller, conversion, failure, headers);
   }
-  const body = failure.kind === 'status' ? await failure.body : undefined;
+  const sent = failure.kind === 'status' ? await failure.body : undefined;
   if (caller.gone) return;
-  const error = errorOf(failure, body);
+  const error = errorOf(failure, sent);
   if (caller.started !== 'nothing') {
     if (conversion?.begun !== true) return caller.end(streamError(format, error, undefined));
     return caller.end(conversion.failedStream(error instanceof UpstreamFault ? error : interrupted(error)));
   }
   if (error instanceof GatewayError) return caller.answerError(error, [...headers]);
-  if (failure.kind === 'event') return caller.answerJson(failure.status, failure.body, [...headers]);
-  if (failure.kind === 'status') answerStatus(caller, failure, error, body, headers);
+  if (failure.kind === 'event') {
+    const { status, body } = faultBody(caller.shape, error, caller.requestId);
+    return caller.answerJson(status, body, [...headers]);
+  }
+  if (failure.kind === 'status') answerStatus(caller, failure, error, sent, headers);
 }
 
 /** A failure in the words of the caller's format, which the conversion knows. */

@@ -15,7 +15,7 @@ import type { AttemptResult } from './attempt-result.ts';
 import { type Caller, type CallerListener, eventStreamHeaders } from './caller.ts';
 import { ErrorBody } from './error-body.ts';
 import { GatewayError } from './errors.ts';
-import { eventFailure } from './event-failure.ts';
+import { eventFault } from './event-fault.ts';
 import { connectionFailure, type Failure } from './failure.ts';
 import { bodyHeaders, callerHeaders } from './headers.ts';
 import { beginsAsJson, HeldStream } from './held-stream.ts';
@@ -171,7 +171,7 @@ export class Attempt implements UpstreamHandler, CallerListener {
   }
 
   #hold(piece: Buffer) {
-    const { caller, format } = this.#options;
+    const { caller } = this.#options;
     const held = this.#held;
     if (held === undefined) return;
     const verdict = held.take(piece);
@@ -180,7 +180,8 @@ export class Attempt implements UpstreamHandler, CallerListener {
     if (verdict === 'hold') return;
     this.#exchange.abort();
     const said = maskCredentials(Buffer.from(held.error ?? '', 'latin1'), this.#connection);
-    this.#fail(eventFailure(format, said.toString('utf8')));
+    const fault = eventFault(said.toString('utf8'));
+    this.#fail({ kind: 'event', status: fault.status, fault });
   }
 
   /** The first content is here: from now on everything goes to the caller as it comes. */

@@ -13,6 +13,8 @@ export function eventMeaning(format: CallerFormat, name: string, data: string): 
   if (data.trim() === '') return 'nothing';
   if (data.trim() === '[DONE]') return 'end';
   const event = parseObject(data);
+  // In no format has an event of an answer that goes on an `error` of its own.
+  if (event !== undefined && isSet(event['error'])) return 'error';
   if (format === 'messages')
     return event === undefined ? 'error' : messagesMeaning(text(event['type']) ?? name, event);
   if (format === 'responses')
@@ -22,7 +24,6 @@ export function eventMeaning(format: CallerFormat, name: string, data: string): 
 }
 
 function chatMeaning(event: JsonObject): EventMeaning {
-  if (isSet(event['error'])) return 'error';
   const choices = event['choices'];
   if (!Array.isArray(choices)) return 'content';
   const meanings = choices.map((choice: unknown) => choiceMeaning(objectOf(choice)));
@@ -32,7 +33,7 @@ function chatMeaning(event: JsonObject): EventMeaning {
 
 function choiceMeaning(choice: JsonObject): EventMeaning {
   const finish = choice['finish_reason'];
-  if (finish === 'error') return 'error';
+  if (finish === 'error' || isSet(choice['error'])) return 'error';
   if (isSet(finish) || isFilled(choice['text'])) return 'content';
   const delta = objectOf(choice['delta']);
   const filled = Object.entries(delta).some(([field, value]) => field !== 'role' && isFilled(value));

@@ -13,8 +13,8 @@ export type Failure =
       readonly headers: UpstreamHeaders;
       readonly body: Promise<Buffer | undefined>;
     }
-  /** The node began a stream, and its first word was an error: the JSON of that error in the caller's format. */
-  | { readonly kind: 'event'; readonly status: number; readonly body: string; readonly fault: UpstreamFault }
+  /** The node began a stream, and reported an error before any content. */
+  | { readonly kind: 'event'; readonly status: number; readonly fault: UpstreamFault }
   /** A node that was asked in chat-completions for a caller of another format failed; the conversion words it. */
   | {
       readonly kind: 'fault';

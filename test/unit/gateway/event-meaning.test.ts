@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { eventFailure } from '../../../src/gateway/event-failure.ts';
+import { eventFault } from '../../../src/gateway/event-fault.ts';
 import { eventMeaning } from '../../../src/gateway/event-meaning.ts';
 import type { CallerFormat } from '../../../src/routing/caller-format.ts';
 
@@ -20,6 +20,8 @@ const cases: readonly (readonly [format: CallerFormat, data: string, meaning: st
   ['chat', choice({}, 'error'), 'error'],
   ['chat', '{"error":{"message":"busy"}}', 'error'],
   ['chat', '{"error":"busy"}', 'error'],
+  ['chat', '{"choices":[{"index":0,"delta":{},"error":{"code":502}}]}', 'error'],
+  ['chat', '{"choices":[{"index":0,"delta":{"content":"a"},"error":null}],"error":null}', 'content'],
   ['chat', '{"broken', 'content'],
   ['completions', '{"choices":[{"text":""}]}', 'lifecycle'],
   ['completions', '{"choices":[{"text":"a"}]}', 'content'],
@@ -30,6 +32,7 @@ const cases: readonly (readonly [format: CallerFormat, data: string, meaning: st
   ['messages', '{"type":"content_block_delta"}', 'content'],
   ['messages', '{"type":"message_stop"}', 'content'],
   ['messages', '{"type":"error","error":{}}', 'error'],
+  ['messages', '{"error":{"message":"busy"}}', 'error'],
   ['messages', '{"broken', 'error'],
   ['responses', '{"type":"response.created"}', 'lifecycle'],
   ['responses', '{"type":"response.in_progress"}', 'lifecycle'],
@@ -40,6 +43,8 @@ const cases: readonly (readonly [format: CallerFormat, data: string, meaning: st
   ['responses', '{"type":"response.completed"}', 'content'],
   ['responses', '{"type":"response.failed"}', 'error'],
   ['responses', '{"type":"error"}', 'error'],
+  ['responses', '{"error":{"message":"busy"}}', 'error'],
+  ['responses', '{"type":"response.created","error":null}', 'lifecycle'],
 ];
 
 test.each(cases)('%s %s: %s', (format, data, meaning) => {
@@ -47,18 +52,19 @@ test.each(cases)('%s %s: %s', (format, data, meaning) => {
 });
 
 test.each([
-  ['chat', '{"error":{"message":"é","code":429}}', 429],
-  ['chat', '{"error":{"message":"x","code":"rate_limit_exceeded"}}', 429],
-  ['chat', '{"error":{"message":"x","type":"invalid_request_error"}}', 400],
-  ['chat', '{"error":"broken"}', 502],
-  ['chat', '{"error":{"message":"x","code":"toString"}}', 502],
-  ['messages', '{"type":"error","error":{"type":"overloaded_error","message":"x"}}', 529],
-  ['messages', 'no json', 502],
-  ['responses', '{"type":"response.failed","response":{"error":{"code":"server_error","message":"x"}}}', 500],
-  ['responses', '{"type":"error","code":"rate_limit_exceeded","message":"x"}', 429],
-] as const)('%s %s stands for HTTP %i', (format, data, status) => {
-  const failure = eventFailure(format, data);
-  expect(failure).toMatchObject({ kind: 'event', status });
-  expect(failure.kind === 'event' && Object.keys(JSON.parse(failure.body) as object)).toContain('error');
-  if (data.includes('é')) expect(failure).toMatchObject({ body: expect.stringContaining('é') });
+  ['{"error":{"message":"é","code":429}}', 429, 'é'],
+  ['{"error":{"message":"x","code":"rate_limit_exceeded"}}', 429, 'x'],
+  ['{"error":{"message":"x","type":"invalid_request_error"}}', 400, 'x'],
+  ['{"error":"broken"}', 502, 'broken'],
+  ['{"error":{"message":"x","code":"toString"}}', 502, 'x'],
+  ['{"error":{"message":"x","code":"constructor","type":"__proto__"}}', 502, 'x'],
+  ['{"error":{"code":{"toString":1}}}', 502, 'The model server reported an error.'],
+  ['{"type":"error","error":{"type":"overloaded_error","message":"x"}}', 503, 'x'],
+  ['no json', 502, 'The model server sent an event that is not a JSON object.'],
+  ['{"type":"response.failed","response":{"error":{"code":"server_error","message":"x"}}}', 500, 'x'],
+  ['{"type":"error","code":"rate_limit_exceeded","message":"x"}', 429, 'x'],
+  ['{"choices":[{"error":{"code":503,"message":"x"},"finish_reason":"error"}]}', 503, 'x'],
+  ['{"choices":[{"finish_reason":"error"}]}', 502, 'The model server reported an error.'],
+])('%s stands for HTTP %i', (data, status, message) => {
+  expect(eventFault(data)).toMatchObject({ status, message });
 });
