@@ -12,9 +12,10 @@ import { gatewayDashboard } from './dashboards/gateway.ts';
 import { nodesDashboard } from './dashboards/nodes.ts';
 import { grafanaJson } from './dashboards/panel.ts';
 import { metricsReference } from './metrics-reference.ts';
+import { sdkTypeFiles } from './sdk-types.ts';
 
 // Writes crds/ from the schemas in src/resources, what the chart takes from there and from its own values.yaml, the
-// dashboards, and the reference of the metrics. With --check it writes nothing and exits 1 naming what is stale.
+// dashboards, the reference of the metrics, and the types of the SDKs that conversions are tested by. With --check it writes nothing and exits 1 naming what is stale.
 
 interface Generated {
   readonly folder: string;
@@ -64,6 +65,7 @@ const generated: readonly Generated[] = [
     ]),
   },
   { folder: 'src/observe', alone: false, files: new Map([['metrics.md', await metricsReference()]]) },
+  { folder: 'test/support/sdk-types', alone: false, files: sdkTypeFiles() },
 ];
 
 const { check = false } = parseArgs({ options: { check: { type: 'boolean' } } }).values;

@@ -94,7 +94,9 @@ test('no package but `node` has a script that runs at installation, and no versi
   expect(unhashed.map(([path]) => path)).toEqual([]);
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, Record<string, string>>;
   const versions = { ...manifest['dependencies'], ...manifest['devDependencies'] };
-  expect(Object.values(versions).filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+  expect(
+    Object.values(versions).filter((version) => !/^(?:npm:[@/\w-]+@)?\d+\.\d+\.\d+$/.test(version)),
+  ).toEqual([]);
   expect(manifest['allowScripts']).toEqual({ node: true });
   const launch = readFileSync('scripts/launch.mjs', 'utf8');
   expect(launch).toContain("['ci', '--include=dev', '--ignore-scripts']");
