@@ -200,9 +200,10 @@ function configOf(
       maxAttempts: values['max-attempts'] ?? 3,
     },
   };
-  if (traffic.limits.maxBufferedBytes < traffic.limits.maxBodyBytes) {
+  // One key may hold three quarters of it (contract: Fair shares).
+  if (traffic.limits.maxBufferedBytes * 3 < traffic.limits.maxBodyBytes * 4) {
     throw new ConfigError(
-      '--max-buffered-bytes must be at least --max-body-bytes, or the largest body could never be read.',
+      '--max-buffered-bytes must be at least four thirds of --max-body-bytes, or the largest body could never be read.',
     );
   }
   if (command === 'controller' || command === 'gateway') {

@@ -190,7 +190,7 @@ export const flags = {
     commands: ['gateway', 'standalone', 'start'],
     value: 'N',
     schema: wholeNumber(1024, 17_179_869_184),
-    help: 'largest sum of bodies held (268435456)',
+    help: 'all bodies at once; one key: 3/4 of it (268435456)',
   },
   'max-attempts': {
     commands: ['gateway', 'standalone', 'start'],

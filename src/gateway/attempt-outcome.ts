@@ -1,6 +1,6 @@
 import { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { UpstreamError, UpstreamErrorCode } from '../upstream/error.ts';
-import type { Failure } from './failure.ts';
+import { type Failure, isOwnTrouble } from './failure.ts';
 
 /** How attempts on nodes end that fail, for metrics and logs. */
 export const failedOutcomes = [
@@ -37,7 +37,7 @@ export function outcomeOf(failure: Failure): AttemptOutcome {
       return isReported(failure.fault) ? outcomeOfStatus(failure.status) : 'bad_answer';
     case 'none':
       if (failure.cause !== undefined) return outcomeOfError(failure.cause);
-      return failure.error.entry.status === 503 ? 'not_sent' : 'bad_answer';
+      return isOwnTrouble(failure.error) ? 'not_sent' : 'bad_answer';
   }
 }
 

@@ -1,35 +1,44 @@
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createZstdDecompress,
+} from 'node:zlib';
 import { type BatchedTask, runTogether } from '../upstream/batches.ts';
 import { ByteBlocks } from '../upstream/byte-blocks.ts';
 import { freeBuffer } from '../upstream/free-buffer.ts';
 import { type BodyDeadlines, PendingBody } from './body-deadlines.ts';
-import type { BufferBudget } from './buffer-budget.ts';
+import type { BufferShare } from './buffer-budget.ts';
 import { CallerGone } from './caller-gone.ts';
 import { GatewayError } from './errors.ts';
 import { type Inspection, withModel } from './inspect.ts';
 import type { Limits } from './limits.ts';
+
+/** RFC 9659: 8 MiB. By itself zstd takes up to 128 MiB when the caller's frame asks for it, beside the bound on bodies. */
+const zstdWindowLog = 23;
 
 const decoders: Readonly<Record<string, () => Transform>> = {
   gzip: () => createGunzip(),
   'x-gzip': () => createGunzip(),
   deflate: () => createInflate(),
   br: () => createBrotliDecompress(),
-  zstd: () => createZstdDecompress(),
+  zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: zstdWindowLog } }),
 };
 
 /** A request body in memory. `release` once it is sent for good: a stream may run long after. */
 export class RequestBody {
   #bytes: Buffer;
-  readonly #budget: BufferBudget;
+  readonly #share: BufferShare;
   readonly #readers: { readonly sent: boolean }[] = [];
   /** Bytes of the copy under another name. */
   #copied = 0;
 
-  constructor(bytes: Buffer, budget: BufferBudget) {
+  constructor(bytes: Buffer, share: BufferShare) {
     this.#bytes = bytes;
-    this.#budget = budget;
+    this.#share = share;
   }
 
   get bytes(): Buffer {
@@ -42,21 +51,22 @@ export class RequestBody {
   }
 
   /**
-   * The body with another model name. Where that is a copy it takes as much of the budget again, until the next one or
+   * The body with another model name. Where that is a copy it takes as much of the key's share again, until the next one or
    * the release. Throws GatewayError where there is no room for it.
    */
   named(name: string, inspection: Inspection): Buffer {
     if (name === inspection.model) return this.#bytes;
-    this.#budget.give(this.#copied);
+    this.#share.give(this.#copied);
     this.#copied = 0;
-    if (!this.#budget.take(this.#bytes.length)) throw tooMany();
+    const refused = this.#share.take(this.#bytes.length);
+    if (refused !== undefined) throw refused;
     this.#copied = this.#bytes.length;
     return withModel(this.#bytes, inspection, name);
   }
 
   /** Lets the memory go. May be called twice. */
   release(): void {
-    this.#budget.give(this.#bytes.length + this.#copied);
+    this.#share.give(this.#bytes.length + this.#copied);
     this.#copied = 0;
     if (this.#readers.every(({ sent }) => sent)) freeBuffer(this.#bytes);
     this.#bytes = nothing;
@@ -72,14 +82,14 @@ const nothing = Buffer.alloc(0);
 export function readBody(
   request: IncomingMessage,
   limits: Pick<Limits, 'bodyBytes' | 'bodyIdleMs' | 'bodyTotalMs'>,
-  budget: BufferBudget,
+  share: BufferShare,
   deadlines: BodyDeadlines,
 ): Promise<RequestBody> {
   const decoder = decoderOf(request.headers['content-encoding']);
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
   return new Promise((resolve, reject) => {
-    new BodyReading({ request, decoder, limits, budget, deadlines, resolve, reject }).begin();
+    new BodyReading({ request, decoder, limits, share, deadlines, resolve, reject }).begin();
   });
 }
 
@@ -87,7 +97,7 @@ interface ReadingOptions {
   readonly request: IncomingMessage;
   readonly decoder: Transform | undefined;
   readonly limits: Pick<Limits, 'bodyBytes' | 'bodyIdleMs' | 'bodyTotalMs'>;
-  readonly budget: BufferBudget;
+  readonly share: BufferShare;
   readonly deadlines: BodyDeadlines;
   readonly resolve: (body: RequestBody) => void;
   readonly reject: (error: Error) => void;
@@ -144,9 +154,9 @@ class BodyReading extends PendingBody implements BatchedTask {
 
   /** Takes room for a piece, or says why there is none. */
   #refusal(bytes: number): GatewayError | undefined {
-    const { limits, budget } = this.#options;
+    const { limits, share } = this.#options;
     if (this.#blocks.size + bytes > limits.bodyBytes) return tooLarge(limits.bodyBytes);
-    return budget.take(bytes) ? undefined : tooMany();
+    return share.take(bytes);
   }
 
   #end(): void {
@@ -157,14 +167,14 @@ class BodyReading extends PendingBody implements BatchedTask {
 
   runNow(): void {
     // Nothing of it stays here: the listeners live as long as the request, whose answer may be a stream of an hour.
-    this.#options.resolve(new RequestBody(this.#blocks.take(), this.#options.budget));
+    this.#options.resolve(new RequestBody(this.#blocks.take(), this.#options.share));
   }
 
   #fail(error: Error): void {
     if (this.#over) return;
     this.#finish();
-    const { request, decoder, budget, reject } = this.#options;
-    budget.give(this.#blocks.size);
+    const { request, decoder, share, reject } = this.#options;
+    share.give(this.#blocks.size);
     this.#blocks.clear();
     if (decoder !== undefined) {
       request.unpipe(decoder);
@@ -189,10 +199,6 @@ function decoderOf(encoding: string | undefined): Transform | undefined {
   if (create !== undefined) return create();
   const message = 'The content-encoding is not supported; use one of gzip, deflate, br, zstd, or none.';
   throw new GatewayError('unsupported_media_type', message);
-}
-
-function tooMany(): GatewayError {
-  return new GatewayError('gateway_busy', 'Too many large requests at once; try again shortly.');
 }
 
 function tooLarge(limit: number): GatewayError {

@@ -5,10 +5,9 @@ import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { UpstreamError } from '../upstream/error.ts';
 import type { UpstreamHandler } from '../upstream/handler.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
-import type { BufferBudget } from './buffer-budget.ts';
+import type { BufferShare } from './buffer-budget.ts';
 import { answerFault, connectionFault, statusFault } from './converted-failure.ts';
 import { ErrorBody } from './error-body.ts';
-import { GatewayError } from './errors.ts';
 import type { Failure } from './failure.ts';
 import type { Limits } from './limits.ts';
 
@@ -20,14 +19,14 @@ export interface CollectedListener {
 
 interface CollectedOptions {
   readonly limits: Pick<Limits, 'convertedBytes' | 'errorBodyBytes'>;
-  readonly budget: BufferBudget;
+  readonly share: BufferShare;
   readonly connection: UpstreamConnection;
 }
 
 /** Collects one answer as a whole, because it can only be converted as a whole. */
 export class CollectedAnswer implements UpstreamHandler, BatchedTask {
   readonly #limits: Pick<Limits, 'convertedBytes' | 'errorBodyBytes'>;
-  readonly #budget: BufferBudget;
+  readonly #share: BufferShare;
   readonly #connection: UpstreamConnection;
   readonly #listener: CollectedListener;
   readonly #exchange: { abort(): void };
@@ -40,11 +39,11 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
 
   constructor(
     start: (handler: UpstreamHandler) => { abort(): void },
-    { limits, budget, connection }: CollectedOptions,
+    { limits, share, connection }: CollectedOptions,
     listener: CollectedListener,
   ) {
     this.#limits = limits;
-    this.#budget = budget;
+    this.#share = share;
     this.#connection = connection;
     this.#listener = listener;
     this.#exchange = start(this);
@@ -79,9 +78,10 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
     if (this.#blocks.size + piece.length > this.#limits.convertedBytes) {
       return this.#fault(new UpstreamFault('oversize', 'The model server sent an answer that is too large.'));
     }
-    if (!this.#budget.take(piece.length)) {
+    const refused = this.#share.take(piece.length);
+    if (refused !== undefined) {
       this.#exchange.abort();
-      return this.#fail({ kind: 'none', error: busy(), cause: undefined });
+      return this.#fail({ kind: 'none', error: refused, cause: undefined });
     }
     this.#blocks.add(piece);
   }
@@ -90,7 +90,7 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
     this.#errorBody?.end(true);
     if (this.#over || this.#headers === undefined) return;
     this.#over = true;
-    this.#budget.give(this.#blocks.size);
+    this.#share.give(this.#blocks.size);
     this.#whole = this.#blocks.take();
     runTogether(this);
   }
@@ -119,13 +119,9 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
   }
 
   #forget() {
-    this.#budget.give(this.#blocks.size);
+    this.#share.give(this.#blocks.size);
     this.#blocks.clear();
   }
-}
-
-function busy(): GatewayError {
-  return new GatewayError('gateway_busy', 'Too many large answers at once; try again shortly.');
 }
 
 /** A body in an encoding that was not asked for. */

@@ -9,7 +9,7 @@ import type { UpstreamFault } from '../convert/upstream-fault.ts';
 import { dialectOf } from '../routing/candidate-dialect.ts';
 import type { Candidate } from '../store/store.ts';
 import type { AssembledBody } from '../upstream/request.ts';
-import type { BufferBudget } from './buffer-budget.ts';
+import type { BufferShare } from './buffer-budget.ts';
 import { GatewayError } from './errors.ts';
 import { LongTexts } from './long-texts.ts';
 
@@ -44,7 +44,7 @@ export class Conversion {
   name: ConversionName;
   readonly #strict: boolean;
   readonly #now: () => number;
-  readonly #budget: BufferBudget;
+  readonly #share: BufferShare;
   readonly #longStrings: readonly number[];
   #held: number;
   #bytes: Buffer | undefined;
@@ -53,7 +53,7 @@ export class Conversion {
   #texts = new LongTexts();
 
   /**
-   * `budget` bounds what is held; without room for this request GatewayError is thrown. `longStrings` says where those
+   * `share` bounds what is held; without room for this request GatewayError is thrown. `longStrings` says where those
    * of `bytes` are, as the inspection found them.
    */
   constructor(
@@ -62,15 +62,14 @@ export class Conversion {
     options: {
       readonly strict: boolean;
       readonly now: () => number;
-      readonly budget: BufferBudget;
+      readonly share: BufferShare;
       readonly longStrings?: readonly number[];
     },
   ) {
-    this.#budget = options.budget;
+    this.#share = options.share;
     this.#held = bytes.length * copies;
-    if (!this.#budget.take(this.#held)) {
-      throw new GatewayError('gateway_busy', 'Too many large requests at once; try again shortly.');
-    }
+    const refused = this.#share.take(this.#held);
+    if (refused !== undefined) throw refused;
     this.format = format;
     this.name = format === 'count_tokens' ? names.estimate : names[format];
     this.#bytes = bytes;
@@ -144,7 +143,7 @@ export class Conversion {
 
   /** Lets the body go: a stream may run long after it was sent. Nothing can be written any more. May be called twice. */
   release(): void {
-    this.#budget.give(this.#held);
+    this.#share.give(this.#held);
     this.#held = 0;
     this.#bytes = undefined;
     this.#body = undefined;

@@ -5,8 +5,8 @@ import type { ModelRequest } from './model-request.ts';
 import type { NodesContext } from './nodes-context.ts';
 
 /** The conversion of a request, made when the first node needs it. */
-export function conversionOf({ now, budget }: NodesContext, request: ModelRequest): Conversion {
-  const { format, key, body, inspection } = request;
+export function conversionOf({ now }: NodesContext, request: ModelRequest): Conversion {
+  const { format, key, share, body, inspection } = request;
   if (request.conversion !== undefined) return request.conversion;
   if (format === 'chat' || format === 'embeddings') throw new Error(`${format} is passed through everywhere`);
   const { kind, spec } = key.resource;
@@ -14,7 +14,7 @@ export function conversionOf({ now, budget }: NodesContext, request: ModelReques
   request.conversion = new Conversion(format, body.bytes, {
     strict,
     now,
-    budget,
+    share,
     // To be counted, texts must be there.
     longStrings: format === 'count_tokens' ? [] : inspection.longStrings,
   });

@@ -22,7 +22,7 @@ export function convertedAttempt(
 ): Promise<AttemptResult> {
   const { node } = candidate;
   const { credentials } = node;
-  const { pools, limits, budget, log, reports, conversions } = context;
+  const { pools, limits, log, reports, conversions } = context;
   if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);
   const conversion = conversionOf(context, request);
   conversions.ran(conversion.name, conversion.current.dropped);
@@ -34,7 +34,7 @@ export function convertedAttempt(
       conversion,
       converted: conversion.current,
       limits,
-      budget,
+      share: request.share,
       log,
       candidate,
       reports,

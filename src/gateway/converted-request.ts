@@ -9,7 +9,7 @@ import type { Pool } from '../upstream/pool.ts';
 import { send } from '../upstream/send.ts';
 import type { AttemptReports } from './attempt-reports.ts';
 import type { AttemptResult } from './attempt-result.ts';
-import type { BufferBudget } from './buffer-budget.ts';
+import type { BufferShare } from './buffer-budget.ts';
 import type { Caller } from './caller.ts';
 import type { Conversion } from './conversion.ts';
 import { hopsHeader, nextHop } from './hops.ts';
@@ -25,7 +25,7 @@ export interface ConvertedOptions {
   /** Headers of the gateway's own for an answer, flat: which node, how many attempts, what was converted. */
   readonly headers: readonly string[];
   readonly limits: Limits;
-  readonly budget: BufferBudget;
+  readonly share: BufferShare;
   readonly log: Log;
   readonly candidate: Candidate;
   /** Told how an answer that has begun goes on. */

@@ -89,6 +89,13 @@ const catalogue = {
     code: null,
     anthropicType: 'invalid_request_error',
   },
+  key_share_exceeded: {
+    status: 429,
+    type: 'rate_limit_error',
+    code: 'rate_limit_exceeded',
+    anthropicType: 'rate_limit_error',
+    retryAfterSeconds: 1,
+  },
   headers_too_large: {
     status: 431,
     type: 'invalid_request_error',

@@ -2,7 +2,7 @@ import type { ConversionError } from '../convert/conversion-error.ts';
 import type { UpstreamFault } from '../convert/upstream-fault.ts';
 import type { UpstreamError } from '../upstream/error.ts';
 import type { UpstreamHeaders } from '../upstream/headers.ts';
-import { GatewayError } from './errors.ts';
+import { type ErrorCode, GatewayError } from './errors.ts';
 
 /** Why an attempt gave no answer. `status` is what the caller gets if no other attempt does better. */
 export type Failure =
@@ -38,9 +38,18 @@ export type NoAnswer = Failure | Refused;
 /** Statuses below 500 that say nothing of the request: 401 and 403 refuse the gateway's credential, not the caller's. */
 const worthAnother: ReadonlySet<number> = new Set([401, 403, 408, 409, 429]);
 
+/** Errors that say nothing of the node: it was not asked, or the gateway had no room for its answer. */
+const own: ReadonlySet<ErrorCode> = new Set(['no_node_available', 'gateway_busy', 'key_share_exceeded']);
+
+/** Whether an error is the gateway's own trouble, which counts against no node. */
+export function isOwnTrouble({ code }: GatewayError): boolean {
+  return own.has(code);
+}
+
 /** Whether another node may do better: a request that a node calls wrong is wrong everywhere. */
 export function isWorthAnother(failure: Failure): boolean {
-  if (failure.kind === 'none') return true;
+  // Another node's answer would find no room either, and be paid for.
+  if (failure.kind === 'none') return failure.error.code !== 'key_share_exceeded';
   // A redirect is not followed, so it is no answer.
   return failure.status < 400 || failure.status >= 500 || worthAnother.has(failure.status);
 }

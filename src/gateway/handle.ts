@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CallerFormat } from '../routing/caller-format.ts';
-import type { View } from '../store/store.ts';
+import type { KeyEntry, View } from '../store/store.ts';
 import { answerFailure } from './answer-failure.ts';
 import { authenticate } from './authenticate.ts';
 import { type RequestBody, readBody } from './body.ts';
 import type { BodyDeadlines } from './body-deadlines.ts';
-import type { BufferBudget } from './buffer-budget.ts';
+import type { BufferBudget, BufferShare } from './buffer-budget.ts';
 import { Caller } from './caller.ts';
 import { CallerGone } from './caller-gone.ts';
 import type { Conversion } from './conversion.ts';
@@ -24,6 +24,7 @@ import type { ErrorShape } from './wire-errors.ts';
 /** Everything that requests share. */
 export interface GatewayContext extends NodesContext, RecordContext {
   readonly view: View;
+  /** Bounds all bodies held at one time. */
   readonly budget: BufferBudget;
   readonly deadlines: BodyDeadlines;
   /** Of streams: keeps their connections open. */
@@ -81,7 +82,8 @@ export async function answerModelCall(
   const key = authenticate(view, caller.request.headers, 'APIKey', context.now());
   progress.keyEntry = key;
   const headers = upstreamHeaders(caller.request.headers, format);
-  const body = await readRequest(context, caller);
+  const share = shareOf(context, key);
+  const body = await readRequest(context, caller, share);
   let call: ModelRequest | undefined;
   try {
     // Since its body came to its end: nobody would tell an attempt.
@@ -93,7 +95,7 @@ export async function answerModelCall(
     progress.bytesIn = body.bytes.length;
     progress.wanted = inspection.model;
     if (inspection.stream) caller.watchSilence(context.silences);
-    call = { format, key, inspection, headers, body, conversion: undefined };
+    call = { format, key, share, inspection, headers, body, conversion: undefined };
     const noAnswer = await tryNodes(context, caller, call, progress);
     if (noAnswer === undefined || noAnswer === 'gone') return;
     progress.error = reasonOf(noAnswer);
@@ -118,10 +120,16 @@ function reasonOf(noAnswer: NoAnswer): GatewayError | undefined {
   return new GatewayError('unsupported_parameter', noAnswer.refusal.message);
 }
 
+/** What a key may hold in memory; all texts of a key share it. */
+export function shareOf({ budget }: GatewayContext, { resource: { metadata } }: KeyEntry): BufferShare {
+  return budget.of(metadata.uid ?? `${metadata.namespace}/${metadata.name}`);
+}
+
 /** Reads the body, and first asks for it where the caller waits to be asked. */
 export function readRequest(
-  { limits, budget, deadlines }: GatewayContext,
+  { limits, deadlines }: GatewayContext,
   caller: Caller,
+  share: BufferShare,
   most?: number,
 ): Promise<RequestBody> {
   const { request } = caller;
@@ -133,7 +141,7 @@ export function readRequest(
   ) {
     caller.askForBody();
   }
-  return readBody(request, bounds, budget, deadlines);
+  return readBody(request, bounds, share, deadlines);
 }
 
 function checkContentType(type: string | undefined): void {

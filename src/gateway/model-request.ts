@@ -1,6 +1,7 @@
 import type { CallerFormat } from '../routing/caller-format.ts';
 import type { KeyEntry } from '../store/store.ts';
 import type { RequestBody } from './body.ts';
+import type { BufferShare } from './buffer-budget.ts';
 import type { Conversion } from './conversion.ts';
 import type { Inspection } from './inspect.ts';
 
@@ -8,6 +9,8 @@ import type { Inspection } from './inspect.ts';
 export interface ModelRequest {
   readonly format: CallerFormat;
   readonly key: KeyEntry;
+  /** What the key may hold in memory. */
+  readonly share: BufferShare;
   readonly inspection: Inspection;
   /** For the node, flat. */
   readonly headers: readonly string[];

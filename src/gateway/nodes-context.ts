@@ -2,7 +2,6 @@ import type { Log } from '../observe/log.ts';
 import type { Router } from '../routing/route.ts';
 import type { Pools } from '../upstream/pools.ts';
 import type { AttemptReports } from './attempt-reports.ts';
-import type { BufferBudget } from './buffer-budget.ts';
 import type { Circuits } from './circuits.ts';
 import type { ConversionReports } from './conversion-reports.ts';
 import type { Limits } from './limits.ts';
@@ -13,8 +12,6 @@ export interface NodesContext {
   readonly circuits: Circuits;
   readonly pools: Pools;
   readonly limits: Limits;
-  /** Bounds all bodies held at one time. */
-  readonly budget: BufferBudget;
   readonly log: Log;
   /** Told of attempts. */
   readonly reports: AttemptReports;

@@ -1,7 +1,7 @@
 import type { UpstreamError } from '../upstream/error.ts';
 import { retryAfterSeconds } from '../upstream/retry-after.ts';
 import type { Circuits } from './circuits.ts';
-import type { Failure } from './failure.ts';
+import { type Failure, isOwnTrouble } from './failure.ts';
 
 /** Tells the circuits how an attempt failed. `now` is in milliseconds since 1970. */
 export function reportFailure(
@@ -29,7 +29,7 @@ export function reportFailure(
     case 'none':
       if (failure.cause !== undefined) reportBroken(circuits, node, model, failure.cause);
       // The gateway's own trouble: it says nothing of the node.
-      else if (failure.error.entry.status === 503) circuits.abandoned(node, model);
+      else if (isOwnTrouble(failure.error)) circuits.abandoned(node, model);
       else circuits.answered(node, model, 502);
       break;
   }

@@ -4,7 +4,7 @@ import type { CallerFormat } from '../routing/caller-format.ts';
 import { authenticate } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 import { GatewayError } from './errors.ts';
-import { type Answer, answerModelCall, type GatewayContext, handle, readRequest } from './handle.ts';
+import { type Answer, answerModelCall, type GatewayContext, handle, readRequest, shareOf } from './handle.ts';
 import type { KeysApi } from './keys-api.ts';
 import { describeModel, listModels } from './models.ts';
 import { shorten } from './shorten.ts';
@@ -84,7 +84,7 @@ export function declareRoutes(app: FastifyInstance, context: GatewayContext, key
   });
   declare('POST', '/v1/keys', () => async (caller) => {
     const master = masterKey(caller);
-    const body = await readRequest(context, caller, longestKeyBody);
+    const body = await readRequest(context, caller, shareOf(context, master), longestKeyBody);
     try {
       answer(
         caller,

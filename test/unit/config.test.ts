@@ -100,7 +100,12 @@ const refused: [string, string[], Record<string, string>, string][] = [
     'without user, query or fragment',
   ],
   ['bad level', [...standalone, '--log-level', 'loud'], {}, '--log-level: "loud"'],
-  ['sum below one body', [...standalone, '--max-buffered-bytes', '1024'], {}, 'at least --max-body-bytes'],
+  [
+    'sum below one body',
+    [...standalone, '--max-buffered-bytes', '1024'],
+    {},
+    'at least four thirds of --max-body-bytes',
+  ],
 ];
 test.each(refused)('refuses: %s', (_, args, env, message) => {
   expect(() => readConfig(args, env)).toThrow(ConfigError);

@@ -97,7 +97,7 @@ test('streamed: every choice is asked for the whole of a long prompt, small or l
 });
 
 test('what a stream of several choices holds is free when it ends, and when its caller leaves', async () => {
-  const small = await startGateway({ limits: { bufferedBytes: 250_000 } });
+  const small = await startGateway({ limits: { bufferedBytes: 260_000 } });
   try {
     const upstream = await small.addNode('n');
     const prompt = 'a longer prompt '.repeat(4_000);

@@ -53,7 +53,7 @@ const conversion = (body: object, strict = false) =>
   new Conversion('messages', bytes(body), {
     strict,
     now: () => 0,
-    budget: new BufferBudget(10_000),
+    share: new BufferBudget(10_000).of('key'),
   });
 
 describe('one request', () => {
