@@ -2,6 +2,7 @@ import { ByteBlocks } from './byte-blocks.ts';
 import type { UpstreamConnection } from './connection.ts';
 import { UpstreamError } from './error.ts';
 import type { UpstreamHeaders } from './headers.ts';
+import type { UpstreamPath } from './paths.ts';
 import type { Pool } from './pool.ts';
 import { send } from './send.ts';
 
@@ -15,7 +16,7 @@ export interface ModelsAnswer {
 }
 
 /**
- * `GET {baseURL}/models`, at most `maxBytes` of its body, at most `timeoutMs` in all. Resolves with an
+ * `GET {baseURL}/models` (or `path`), at most `maxBytes` of its body, at most `timeoutMs` in all. Resolves with an
  * UpstreamError when no answer came. `keep` false: the body is read (so that the connection can be used
  * again) but thrown away, and its breaking off does not matter. Rejects only with the signal's reason.
  */
@@ -24,7 +25,7 @@ export function fetchModels(
   connection: UpstreamConnection,
   limits: { readonly maxBytes: number; readonly timeoutMs: number; readonly keep: boolean },
   signal: AbortSignal,
-  query?: string,
+  asked: { readonly path?: UpstreamPath; readonly query?: string } = {},
 ): Promise<ModelsAnswer | UpstreamError> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
@@ -53,10 +54,10 @@ export function fetchModels(
       connection,
       {
         method: 'GET',
-        path: '/models',
+        path: asked.path ?? '/models',
         // Anthropic refuses a listing without a version; other servers do not look at it, and the node's own wins.
         headers: ['accept', 'application/json', 'anthropic-version', '2023-06-01'],
-        ...(query === undefined ? {} : { query }),
+        ...(asked.query === undefined ? {} : { query: asked.query }),
       },
       {
         onResponse(status, headers) {

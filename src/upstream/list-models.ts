@@ -2,6 +2,7 @@ import type { UpstreamConnection } from './connection.ts';
 import { UpstreamError } from './error.ts';
 import { fetchModels, type ModelsAnswer } from './fetch-models.ts';
 import { readModelNames } from './model-names.ts';
+import { withVersion } from './paths.ts';
 import type { Pool } from './pool.ts';
 import { retryAfterSeconds } from './retry-after.ts';
 
@@ -24,6 +25,8 @@ interface StatusOutcome {
   readonly kind: 'status';
   readonly status: number;
   readonly retryAfterSeconds?: number;
+  /** After a 404: the base URL with `/v1`, below which there is a model listing. */
+  readonly versionedBaseURL?: string;
 }
 
 /** Pages of a listing that are read; Anthropic gives up to 1,000 models in each but the first. */
@@ -33,7 +36,8 @@ const maxHealthBytes = 1024 * 1024;
 
 /**
  * Lists a node's models by `GET {baseURL}/models`, following `has_more`. `maxBytes` and `timeoutMs` hold for
- * all pages together. A status other than 2xx, redirects included, is the outcome `status`. Rejects only with
+ * all pages together. After a 404 of a base URL without a version segment `/v1/models` is asked for once, within the same
+ * bounds, to say what may be missing. A status other than 2xx, redirects included, is the outcome `status`. Rejects only with
  * the signal's reason. `now` gives ms since the epoch, for a `Retry-After` that is a date.
  */
 export async function listModels(
@@ -58,10 +62,15 @@ export async function listModels(
         keep: true,
       },
       signal,
-      after === undefined ? undefined : `limit=1000&after_id=${encodeURIComponent(after)}`,
+      after === undefined ? {} : { query: `limit=1000&after_id=${encodeURIComponent(after)}` },
     );
     if (answer instanceof UpstreamError) return { kind: 'failed', error: answer };
     const refusal = refusalOf(answer, limits.maxBytes, now);
+    if (refusal?.kind === 'status' && refusal.status === 404 && page === 0) {
+      const timeoutMs = Math.max(1, deadline - performance.now());
+      const versionedBaseURL = await listedBelowVersion(pool, connection, { ...limits, timeoutMs }, signal);
+      return { ...refusal, ...(versionedBaseURL === undefined ? {} : { versionedBaseURL }) };
+    }
     if (refusal !== undefined) return refusal;
     const listing = readModelNames(answer.body, limits.maxModels);
     if (listing.kind === 'invalid') return listing;
@@ -79,6 +88,26 @@ export async function listModels(
     after = listing.after;
   }
   return { kind: 'models', names: [...names], skipped, truncated: true };
+}
+
+/** The base URL with `/v1`, if models are listed there or only the credential is refused. */
+async function listedBelowVersion(
+  pool: Pool,
+  connection: UpstreamConnection,
+  limits: { readonly maxBytes: number; readonly maxModels: number; readonly timeoutMs: number },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const versioned = withVersion(connection.baseURL);
+  if (versioned === undefined) return undefined;
+  const { maxBytes, maxModels, timeoutMs } = limits;
+  const asked = { path: '/v1/models' } as const;
+  const answer = await fetchModels(pool, connection, { maxBytes, timeoutMs, keep: true }, signal, asked);
+  if (answer instanceof UpstreamError) return undefined;
+  if (answer.status === 401 || answer.status === 403) return versioned;
+  if (answer.status < 200 || answer.status > 299 || !answer.complete || answer.headers.isEncoded)
+    return undefined;
+  const listing = readModelNames(answer.body, maxModels);
+  return listing.kind === 'invalid' || listing.names.length === 0 ? undefined : versioned;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The addresses of a model server that we use; `/v1/…` ones carry their own version segment, `/tokenize` has none. */
 export type UpstreamPath =
   | '/models'
+  | '/v1/models'
   | '/chat/completions'
   | '/completions'
   | '/embeddings'
@@ -11,6 +12,13 @@ export type UpstreamPath =
 
 // v1, v2, v1.1, v1beta, v1beta1, v2-preview; not "vertex" or "v8engine".
 const versionSegment = /\/v\d+(?:\.\d+)*(?:[.-]?(?:alpha|beta|preview|rc)\d*)?$/i;
+
+/** `baseURL` with `/v1` added, where it holds no version segment. Throws TypeError when it is not a URL. */
+export function withVersion(baseURL: string): string | undefined {
+  const { origin, pathname } = new URL(baseURL);
+  const base = pathname.replace(/\/+$/, '');
+  return versionSegment.test(base) ? undefined : `${origin}${base}/v1`;
+}
 
 /**
  * Where a path lives on a model server. Unversioned paths are appended to `baseURL`; a `/v1/…` path replaces

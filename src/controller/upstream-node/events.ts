@@ -36,7 +36,19 @@ export function nodeEvents(
     });
   }
   const phase = phaseEvent(before, after);
-  return phase === undefined ? events : [...events, phase];
+  const listless = phase?.reason === 'NoModels' ? undefined : listlessEvent(before, after);
+  return [...events, ...[listless, phase].filter((event) => event !== undefined)];
+}
+
+/** A node without a listing and without models stays idle, so no change of its phase says what is missing. */
+function listlessEvent(
+  before: UpstreamNodeStatus | undefined,
+  after: UpstreamNodeStatus,
+): NodeEvent | undefined {
+  const synced = conditionOf(after.conditions, 'ModelsSynced');
+  if (synced?.status !== 'False' || synced.reason !== 'NoModels') return undefined;
+  if (conditionOf(before?.conditions, 'ModelsSynced')?.message === synced.message) return undefined;
+  return { type: 'Warning', reason: 'NoModels', action: 'SyncModels', note: shortened(synced.message) };
 }
 
 function phaseEvent(

@@ -129,6 +129,7 @@ function statusOf(
     unreachable: memory.unreachable,
     changed: found.changed,
     modelCount: models.length,
+    listless: sync.listless,
     healed: sync.healed,
   };
   const phase = phaseOf(standing);

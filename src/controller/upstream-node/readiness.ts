@@ -18,6 +18,8 @@ export interface Standing {
   /** The connection changed, and no contact with the new one has ended. */
   readonly changed: boolean;
   readonly modelCount: number;
+  /** Why the last sync found no listing; undefined when it found one, or none has ended. */
+  readonly listless: string | undefined;
   /** The last sync found no listing endpoint and no manual list, and there is one now. */
   readonly healed: boolean;
 }
@@ -93,7 +95,7 @@ const readyRules: readonly ReadyRule[] = [
   },
   (standing, phase) =>
     phase === 'idle' && isChecked(standing)
-      ? answer('False', 'NoModels', `The node lists no models. ${setModels}`, 'Stalled')
+      ? answer('False', 'NoModels', standing.listless ?? `The node lists no models. ${setModels}`, 'Stalled')
       : undefined,
   ({ node, modelCount }, phase) =>
     phase === 'idle' && modelCount === 0 && node.spec.sync.discovery === 'Never'

@@ -16,6 +16,8 @@ type SyncFields = Pick<
 export interface SyncStatus {
   readonly fields: SyncFields;
   readonly observation: Observation;
+  /** Why the last sync found no listing; undefined when it found one, or none has ended. */
+  readonly listless: string | undefined;
   readonly healed: boolean;
 }
 
@@ -27,7 +29,15 @@ const manualApplied: Observation = {
 };
 
 /** What the status says of syncs: of the one that ended now, or of the earlier one. */
-export function syncStatus(gathered: Gathered, { sync, local }: Finding): SyncStatus {
+export function syncStatus(gathered: Gathered, found: Finding): SyncStatus {
+  const outcome = outcomeOf(gathered, found);
+  const { status, reason, message } = outcome.observation;
+  return { ...outcome, listless: status === 'False' && reason === 'NoModels' ? message : undefined };
+}
+
+type Outcome = Omit<SyncStatus, 'listless'>;
+
+function outcomeOf(gathered: Gathered, { sync, local }: Finding): Outcome {
   const { node, contact, credentialVersion, syncRequest, nowMs } = gathered;
   const before = node.status ?? {};
   const syncedWith = {
@@ -44,7 +54,7 @@ export function syncStatus(gathered: Gathered, { sync, local }: Finding): SyncSt
         syncedWith,
         ...(handled === undefined ? {} : { lastHandledSyncRequest: handled }),
       },
-      observation: failure ?? (sync.kind === 'Names' ? namesSynced(sync.truncated) : manualApplied),
+      observation: failure ?? successOf(sync),
       healed: false,
     };
   }
@@ -70,6 +80,14 @@ function failureOf(sync: SyncVerdict): Observation | undefined {
   return { type: 'ModelsSynced', status: 'False', reason, message: message.slice(0, 1_024).toWellFormed() };
 }
 
+function successOf(sync: SyncVerdict): Observation {
+  if (sync.kind === 'Names') return namesSynced(sync.truncated);
+  const hint = sync.kind === 'NoEndpoint' ? sync.hint : undefined;
+  return hint === undefined
+    ? manualApplied
+    : { ...manualApplied, message: `${manualApplied.message} ${hint}` };
+}
+
 function namesSynced(truncated: boolean): Observation {
   return truncated
     ? {
@@ -85,7 +103,7 @@ function namesSynced(truncated: boolean): Observation {
 }
 
 /** What an earlier sync left, where none ended now. */
-function unsynced(before: UpstreamNodeStatus, hasManual: boolean): SyncStatus {
+function unsynced(before: UpstreamNodeStatus, hasManual: boolean): Outcome {
   const { lastSyncTime, lastSyncError, syncedWith, lastHandledSyncRequest } = before;
   const condition = conditionOf(before.conditions, 'ModelsSynced');
   const wasListless = condition?.status === 'False' && condition.reason === 'NoModels';

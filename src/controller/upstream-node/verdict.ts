@@ -4,7 +4,13 @@ import type { UpstreamErrorCode } from '../../upstream/error.ts';
 /** What an attempt to list a node's models or to check it came to, as `upstream/` tells it. */
 export type Answer =
   | { readonly kind: 'models'; readonly names: readonly string[]; readonly truncated: boolean }
-  | { readonly kind: 'status'; readonly status: number; readonly retryAfterSeconds?: number | undefined }
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly retryAfterSeconds?: number | undefined;
+      /** After a 404: the base URL with `/v1`, below which there is a model listing. */
+      readonly versionedBaseURL?: string | undefined;
+    }
   | { readonly kind: 'invalid'; readonly message: string }
   | {
       readonly kind: 'failed';
@@ -27,7 +33,11 @@ export type Health =
 /** What an answer says of the node's models. `NoEndpoint`: HTTP 404, there is no listing and a manual list stands in. */
 export type SyncVerdict =
   | { readonly kind: 'Names'; readonly names: readonly string[]; readonly truncated: boolean }
-  | { readonly kind: 'NoEndpoint' }
+  | {
+      readonly kind: 'NoEndpoint';
+      /** What to set if only the version segment is missing; undefined where nothing is listed below `/v1` either. */
+      readonly hint: string | undefined;
+    }
   | { readonly kind: 'Failed'; readonly fault: Fault };
 
 /** Judges an answer to the model listing as a health check: any HTTP answer but 401, 403, 429 and 5xx is good. */
@@ -52,7 +62,9 @@ export function judgeSync(answer: Answer, hasManual: boolean): SyncVerdict {
       return { kind: 'Names', names: answer.names, truncated: answer.truncated };
     case 'status':
       if (answer.status !== 404) return { kind: 'Failed', fault: statusFault(answer.status) };
-      return hasManual ? { kind: 'NoEndpoint' } : { kind: 'Failed', fault: listless };
+      return hasManual
+        ? { kind: 'NoEndpoint', hint: versionHint(answer.versionedBaseURL) }
+        : { kind: 'Failed', fault: listless(answer.versionedBaseURL) };
     case 'invalid':
       return {
         kind: 'Failed',
@@ -74,12 +86,17 @@ export function healthOfSync(answer: Answer, sync: SyncVerdict): Health {
   return { state: 'Bad', unreachable: false, fault: sync.fault };
 }
 
-const listless: Fault = {
-  reason: 'NoModels',
-  message:
-    'GET {baseURL}/models answered 404: the node has no listing. Set spec.manualModels to the models that it serves.',
-  stalls: true,
-};
+function listless(versionedBaseURL: string | undefined): Fault {
+  const message =
+    versionHint(versionedBaseURL) ??
+    'GET {baseURL}/models answered 404: the node has no listing. Set spec.manualModels to the models that it serves, or correct spec.baseURL.';
+  return { reason: 'NoModels', message, stalls: true };
+}
+
+function versionHint(versionedBaseURL: string | undefined): string | undefined {
+  if (versionedBaseURL === undefined) return undefined;
+  return `GET {baseURL}/models answered 404, but {baseURL}/v1/models is there: is /v1 missing? Set spec.baseURL to ${versionedBaseURL}.`;
+}
 
 function statusFault(status: number): Fault {
   const answered = `GET {baseURL}/models answered ${status}`;
@@ -131,7 +148,8 @@ const failures: Record<UpstreamErrorCode, { reason: Reason; remedy: string; stal
   },
   forbidden_address: {
     reason: 'AddressForbidden',
-    remedy: 'Set spec.baseURL to an address that may be contacted.',
+    remedy:
+      'Set spec.baseURL to an address that may be contacted. For loopback on a development machine, start controller and gateways with --allow-loopback-upstreams.',
     stalls: true,
   },
   first_byte_timeout: { reason: 'UpstreamTimeout', remedy: 'Check that the node runs.' },

@@ -247,6 +247,31 @@ describe('syncs', () => {
     ]);
   });
 
+  test('404, and there is a listing below /v1: the condition, the Event and the error say what to set', () => {
+    const answer = { ...status(404), versionedBaseURL: 'http://models.example.com/v1' };
+    const message =
+      'GET {baseURL}/models answered 404, but {baseURL}/v1/models is there: is /v1 missing? Set spec.baseURL to http://models.example.com/v1.';
+    const messages = () => life.node.status?.conditions?.map((condition) => condition.message) ?? [];
+    const life = new NodeLife();
+    life.plan();
+    life.answer(answer);
+    expect([life.phase, life.conditions[0], life.models]).toEqual(['idle', 'Ready=False NoModels', []]);
+    expect(messages().slice(0, 2)).toEqual([message, message]);
+    expect(life.node.status?.lastSyncError).toBe(message);
+    expect(life.last?.events).toEqual([
+      { type: 'Warning', reason: 'NoModels', action: 'SyncModels', note: message },
+    ]);
+    // The same answer again makes no second Event.
+    life.answer(answer);
+    expect(messages()[0]).toBe(message);
+    expect(life.last?.events).toEqual([]);
+    life.edit({ manualModels: ['m'] });
+    life.annotate('2');
+    life.answer(answer);
+    expect([life.phase, life.conditions[1]]).toEqual(['ready', 'ModelsSynced=True ManualModelsApplied']);
+    expect(messages()[1]).toBe(`The model list is the manual one. ${message}`);
+  });
+
   test('404 without a manual list is a failed sync: the list stays, however often it comes', () => {
     const life = new NodeLife({ sync: { intervalSeconds: 60 } });
     life.plan();

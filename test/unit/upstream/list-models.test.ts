@@ -212,6 +212,53 @@ describe.concurrent('listModels', () => {
   });
 });
 
+describe.concurrent('a base URL without its version segment', () => {
+  async function outcome(base: string, answers: Readonly<Record<string, Buffer | string>>) {
+    const asked: string[] = [];
+    await using server = await scriptedUpstream((socket, _c, _r, text) => {
+      const path = text.split(' ')[1] ?? '';
+      asked.push(`${path} ${/^authorization: (.*)$/im.exec(text)?.[1]}`);
+      socket.write(answers[path] ?? 'HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n');
+    });
+    const connection = { ...connectionTo(server.port), credential: 'sk-1' };
+    const baseURL = connection.baseURL.replace(/\/v1$/, base);
+    const pool = pools.pool(`version ${server.port}`, { ...connection, baseURL });
+    const found = await listModels(pool, { ...connection, baseURL }, limits, signal());
+    return { found, asked, origin: new URL(baseURL).origin };
+  }
+  const listing = answer(JSON.stringify({ data: [{ id: 'm' }] }));
+
+  test.each([
+    ['', '/v1'],
+    ['/', '/v1'],
+    ['/openai', '/openai/v1'],
+  ])(
+    '"%s" with a listing below /v1: 404 and what to set, asked once with the same credential',
+    async (base, set) => {
+      const { found, asked, origin } = await outcome(base, { [`${set}/models`]: listing });
+      expect(found).toEqual({ kind: 'status', status: 404, versionedBaseURL: origin + set });
+      expect(asked).toEqual([`${base.replace(/\/$/, '')}/models Bearer sk-1`, `${set}/models Bearer sk-1`]);
+    },
+  );
+
+  test('a credential that is refused below /v1 shows that something is there', async () => {
+    const refusal = 'HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n';
+    const { found, origin } = await outcome('', { '/v1/models': refusal });
+    expect(found).toMatchObject({ status: 404, versionedBaseURL: `${origin}/v1` });
+  });
+
+  test.each([
+    ['nothing below /v1', '', {}, 2],
+    ['no list below /v1', '', { '/v1/models': answer('{}') }, 2],
+    ['an empty list below /v1', '', { '/v1/models': answer('{"data":[]}') }, 2],
+    ['a base URL with a version', '/v2', { '/v1/models': listing }, 1],
+  ])('%s: 404 alone', async (_, base, answers, requests) => {
+    const { found, asked } = await outcome(base, answers);
+    expect(found).toEqual({ kind: 'status', status: 404 });
+    expect(asked).toHaveLength(requests);
+  });
+});
+
 describe.concurrent('checkHealth', () => {
   async function check(script: (socket: Socket) => void, timeoutMs = 20_000): Promise<unknown> {
     await using server = await scriptedUpstream(script);
