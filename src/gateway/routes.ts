@@ -31,6 +31,9 @@ export const routeNames: readonly string[] = [
   'unknown',
 ];
 
+/** For people who asked for another one. */
+const paths = [...modelCalls.map(([path]) => path), '/v1/models and /v1/keys'].join(', ');
+
 /** Methods that a path knows, for the 405 of the others. */
 const methodsOf: readonly (readonly [path: RegExp, methods: string])[] = [
   [
@@ -166,7 +169,7 @@ function declareUnknown(app: FastifyInstance, context: GatewayContext): void {
       const shown = shorten(path);
       if (methods === undefined) {
         return caller.answerError(
-          new GatewayError('unknown_path', `There is no path ${shown}; paths begin with /v1/.`),
+          new GatewayError('unknown_path', `There is no path ${shown} here. The paths are ${paths}.`),
         );
       }
       const error = new GatewayError(

@@ -79,10 +79,7 @@ export async function tryNodes(
     const native = pick.native && request.conversion?.begun !== true;
     const prepared = native ? 'as it is' : convertFor(context, request, candidate);
     if (prepared === 'estimate') {
-      const conversion = conversionOf(context, request);
-      context.conversions.ran(conversion.name, conversion.current.dropped);
-      tries.conversion = conversion.name;
-      answerEstimate(caller, conversion);
+      giveEstimate(context, caller, request, tries);
       return undefined;
     }
     if (prepared instanceof ConversionError) {
@@ -118,12 +115,32 @@ export async function tryNodes(
     failure = result.failure;
     tries.failed = [...(tries.failed ?? []), reports.failed(candidate, failure)];
     span?.failed(outcomeOf(failure));
+    if (native && format === 'count_tokens' && lacksCount(failure)) {
+      const impossible = convertFor(context, request, candidate);
+      if (impossible instanceof ConversionError) return { kind: 'refused', refusal: impossible };
+      giveEstimate(context, caller, request, tries);
+      return undefined;
+    }
     if (!isWorthAnother(failure)) break;
   }
   return (
     failure ??
     refused ?? { kind: 'none', error: modelRefused('no_node_available', inspection.model), cause: undefined }
   );
+}
+
+/** Whether a node that speaks messages has no endpoint that counts: an estimate is better than its 404. */
+function lacksCount(failure: Failure): boolean {
+  return failure.kind === 'status' && (failure.status === 404 || failure.status === 405);
+}
+
+function giveEstimate(context: NodesContext, caller: Caller, request: ModelRequest, tries: Tries): void {
+  const conversion = conversionOf(context, request);
+  // A node whose `/tokenize` could be asked may speak messages too.
+  conversion.name = 'count_tokens->estimate';
+  context.conversions.ran(conversion.name, conversion.current.dropped);
+  tries.conversion = conversion.name;
+  answerEstimate(caller, conversion);
 }
 
 function attempt(

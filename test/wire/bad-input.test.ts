@@ -278,6 +278,14 @@ describe('paths and methods', () => {
     expect(body['error']).toMatchObject({ message: expect.any(String), type: expect.any(String) });
   });
 
+  test('a path that is not served: the message names those that are', async () => {
+    const answer = await fetch(`${gateway.origin}/v1/files`);
+    const { error } = (await answer.json()) as { error: { message: string } };
+    expect(error.message).toBe(
+      'There is no path /v1/files here. The paths are /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses, /v1/messages, /v1/messages/count_tokens, /v1/models and /v1/keys.',
+    );
+  });
+
   test('an id of any length is an unknown one', async () => {
     const master = gateway.addKey({}, { kind: 'MasterKey' });
     const answer = await fetch(`${gateway.baseURL}/keys/${'x'.repeat(5000)}`, {

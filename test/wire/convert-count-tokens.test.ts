@@ -67,6 +67,17 @@ test('a node that speaks messages counts best, whatever its priority', async () 
   expect(await count()).toMatchObject({ status: 200, conversion: 'count_tokens->estimate' });
 });
 
+test.each([404, 405])('%i of a node that speaks messages without counting: the estimate', async (status) => {
+  const own = await gateway.addNode('own', { spec: { nativeFormats: ['Messages'] } });
+  own.respondWith('/messages/count_tokens', { kind: 'answer', status, body: { error: 'no such path' } });
+  const { answer, ...counted } = await count();
+  expect(counted).toEqual({ status: 200, conversion: 'count_tokens->estimate', input_tokens: 104 });
+  expect(answer.headers.get('x-model-gateway-node')).toBeNull();
+  expect(gateway.done).toMatchObject([{ status: 200, attempts: 1, conversion: 'count_tokens->estimate' }]);
+  own.respondWith('/messages/count_tokens', { kind: 'answer', status: 400, body: { error: 'bad' } });
+  expect((await gateway.post('/messages/count_tokens', body)).status).toBe(400);
+});
+
 test('a caller that leaves takes the count with it', async () => {
   const node = await addTokenizer({ kind: 'hang' });
   await gateway

@@ -13,8 +13,8 @@ export interface KeyFacts {
   readonly failure?: string | undefined;
   /** The key in the Secret. */
   readonly current: CurrentKey | undefined;
-  /** Whether an older resource claims the hash. */
-  readonly isContested: boolean;
+  /** The older resource that claims the hash. */
+  readonly contestedBy: Key | undefined;
   /** Names of the allowlist that nothing serves; undefined without an allowlist. */
   readonly missing: readonly string[] | undefined;
   readonly nowMs: number;
@@ -64,15 +64,15 @@ const readyRules: readonly Rule[] = [
           'Reconciling',
         ]
       : undefined,
-  ({ isContested }) =>
-    isContested
-      ? [
+  ({ key, contestedBy }) =>
+    contestedBy === undefined
+      ? undefined
+      : [
           'False',
           'HashConflict',
-          'An older object claims the same hash, so this one is not in force. Delete one of the two.',
+          `${olderOne(contestedBy, key)} claims the same hash, so this one is not in force. Delete one of the two.`,
           'Stalled',
-        ]
-      : undefined,
+        ],
   (facts) =>
     isExpired(facts)
       ? [
@@ -136,10 +136,16 @@ function verdictOf(facts: KeyFacts, overlaps: boolean): Verdict {
   return ['True', 'KeyAccepted', 'The key with the given hash is in force.', 'Settled'];
 }
 
-function hashesOf({ key, secret, current, isContested, nowMs }: KeyFacts): NonNullable<KeyStatus['hashes']> {
+/** Another namespace's objects are not for these eyes. */
+function olderOne({ kind, metadata }: Key, { metadata: { namespace } }: Key): string {
+  if (metadata.namespace !== namespace) return 'An older object of another namespace';
+  return `The older ${kind} "${metadata.name}"`;
+}
+
+function hashesOf({ key, secret, current, contestedBy, nowMs }: KeyFacts): NonNullable<KeyStatus['hashes']> {
   // A Secret that cannot be read now says nothing: its key must not end because of that.
   if (secret === 'Failed') return key.status?.hashes ?? [];
-  if (isContested || key.metadata.deletionTimestamp !== undefined) return [];
+  if (contestedBy !== undefined || key.metadata.deletionTimestamp !== undefined) return [];
   const { hash, hint, secretName, rotation } = key.spec;
   if (hash !== undefined) return [{ hash, ...(hint === undefined ? {} : { hint }) }];
   if (secretName === undefined) return [];

@@ -146,7 +146,7 @@ function factsOf(key: Key, { step }: SecretStep, secret: Secret | undefined, too
             ? 'Waiting'
             : 'Issued',
     current,
-    isContested: owner !== undefined && !isSame(owner, key),
+    contestedBy: owner === undefined || isSame(owner, key) ? undefined : owner,
     missing: key.kind === 'APIKey' ? missingModels(key, tools.store, tools.homeNamespace) : undefined,
     nowMs: tools.clock.now(),
   };

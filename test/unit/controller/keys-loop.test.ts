@@ -250,6 +250,7 @@ test('a hash belongs to the oldest; when it goes, the next one has it', async ()
     'conflict',
   );
   expect(hashes(memory)).toEqual([]);
+  expect(keyStatus(memory)?.conditions?.[0]?.message).toMatch(/^The older APIKey "old" claims the same hash/);
   memory.remove('APIKey', 'home', 'old');
   await until(() => reasonOf(memory) === 'KeyAccepted', 'accepted');
   expect(keyStatus(memory)?.hashes).toEqual([{ hash, hint: 'mine' }]);

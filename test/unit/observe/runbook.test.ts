@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { errorCodes, GatewayError } from '../../../src/gateway/errors.ts';
+import { changeProblems } from '../../../src/resources/change.ts';
 import { reasons } from '../../../src/resources/reasons.ts';
+import { makeKey } from '../store/make.ts';
 
 const chart = new URL('../../../charts/model-gateway/', import.meta.url);
 const runbook = readFileSync(new URL('RUNBOOK.md', chart), 'utf8');
@@ -44,6 +46,16 @@ describe('every alert', () => {
       expect(['critical', 'warning', 'info']).toContain(labels['severity']);
     },
   );
+});
+
+test('what it advises on conflicts of keys can be done', () => {
+  const row = (reason: string) => new RegExp(`^\\| \`${reason}\` .*$`, 'm').exec(runbook)?.[0];
+  expect(row('HashConflict')).toContain('the message names the older if it is in the same namespace');
+  expect(row('SecretConflict')).toContain('`spec.secretName` cannot be changed');
+  const key = (secretName: string) => makeKey({ secretName });
+  expect(changeProblems(key('one'), key('another'))).toMatchObject([
+    { path: 'spec.secretName', reason: 'must not change' },
+  ]);
 });
 
 test('what the runbook refers to is in it', () => {
