@@ -1,6 +1,6 @@
 import { randomBytes, type X509Certificate } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, isIP } from 'node:net';
 import process from 'node:process';
 import { prepareQuickStart, quickStartKey, welcome } from './cli/quick-start.ts';
 import type { StandaloneConfig, StartConfig } from './config.ts';
@@ -211,7 +211,7 @@ function firstModel(store: Store, name: string): { readonly model: string | unde
 /** The host as callers write it. One that the certificate is not for gives way to `localhost` if that is in it. */
 function urlHost(listened: string, certificate: X509Certificate | undefined): string {
   const host = listened === '::' || listened === '0.0.0.0' ? '127.0.0.1' : listened;
-  if (certificate !== undefined && certificate.checkIP(host) === undefined) {
+  if (certificate !== undefined && isIP(host) !== 0 && certificate.checkIP(host) === undefined) {
     if (certificate.checkHost('localhost') !== undefined) return 'localhost';
   }
   return host.includes(':') ? `[${host}]` : host;

@@ -1,8 +1,9 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Declarations } from '../cli/edit/declarations.ts';
-import { secureOptions, type TlsPair } from '../tls/tls-pair.ts';
+import { closeServers, listenOnHost } from '../listen/listen-on-host.ts';
+import { type TlsPair, tlsServerOptions } from '../tls/tls-pair.ts';
 import { answerError } from './answer-error.ts';
 import { consoleApi } from './api.ts';
 import { createEntrance } from './entrance.ts';
@@ -57,6 +58,8 @@ export interface RunningConsole {
 
 /** Largest body of a request, in bytes: a node with two thousand models fits. */
 const maxBody = 1_048_576;
+const timeouts = { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 72_000 };
+const handshakeMs = 10_000;
 const readOnlyReason = 'The console was started with --read-only.';
 
 /**
@@ -72,12 +75,9 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const reach = reachOf(options);
   const app = fastify({
     bodyLimit: maxBody,
-    forceCloseConnections: true,
-    requestTimeout: 30_000,
     // A HEAD would run what answers a GET, with all that it does. The page's routes declare theirs.
     exposeHeadRoutes: false,
-    ...(tls === undefined ? {} : { https: secureOptions(tls) }),
-  }) as unknown as FastifyInstance<Server>;
+  });
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(securityHeaders);
     const message = entrance.refusal(request);
@@ -98,18 +98,25 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   );
   await app.register(consolePages(entrance, onSignIn));
 
-  await app.listen({ host, port: options.port });
-  const { port } = app.server.address() as AddressInfo;
+  await app.ready();
+  const { address, servers } = await listenOnHost(host, options.port, () => newServer(app, tls));
+  const { port } = address;
   entrance.open(options.frontPort ?? port);
   return {
     port,
     newAddress: entrance.newAddress,
     async close() {
       stop.abort();
-      app.server.closeAllConnections();
+      await closeServers(servers);
       await app.close();
     },
   };
+}
+
+function newServer(app: FastifyInstance, tls: TlsPair | undefined): Server {
+  return tls === undefined
+    ? createServer(timeouts, app.routing)
+    : createTlsServer({ ...timeouts, ...tlsServerOptions(tls, handshakeMs) }, app.routing);
 }
 
 function reachOf({ gatewayURL, gatewayCA, reach }: ConsoleOptions): Reach | undefined {

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type AddressInfo, Server as NetServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Server as TlsServer } from 'node:tls';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { AccessLog } from '../observe/access-log.ts';
 import type { Log } from '../observe/log.ts';
@@ -9,7 +7,7 @@ import type { Tracing } from '../observe/tracing.ts';
 import { createTrafficMetrics, type TrafficMetrics } from '../observe/traffic-metrics.ts';
 import { createRouter } from '../routing/route.ts';
 import type { Store } from '../store/store.ts';
-import { secureOptions, type TlsPair, tlsServerOptions } from '../tls/tls-pair.ts';
+import type { TlsPair } from '../tls/tls-pair.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { failedOutcomes } from './attempt-outcome.ts';
 import { createAttemptReports } from './attempt-reports.ts';
@@ -17,18 +15,16 @@ import { BodyDeadlines } from './body-deadlines.ts';
 import { BufferBudget } from './buffer-budget.ts';
 import { circuitLog } from './circuit-log.ts';
 import { createCircuits } from './circuits.ts';
-import { clientErrorAnswers } from './client-error.ts';
 import { isConnectionChange } from './connection-change.ts';
 import { createConversionReports } from './conversion-reports.ts';
 import { errorCodes, keyRefusals } from './errors.ts';
 import type { GatewayContext } from './handle.ts';
 import { createKeysApi } from './keys-api.ts';
 import { defaultLimits, type Limits } from './limits.ts';
-import { lingerBehindLastAnswers } from './linger.ts';
 import type { RequestDone } from './progress.ts';
-import { declareRoutes, routeNames, shortcutModelCalls } from './routes.ts';
+import { answersOf, declareRoutes, routeNames } from './routes.ts';
 import { SilenceClock } from './silence-clock.ts';
-import { takeWaiting } from './take-waiting.ts';
+import { createTrafficServers } from './traffic-servers.ts';
 import { refuseUnrouted, unrouted } from './unrouted.ts';
 
 /** The traffic side: the HTTP API on one port. */
@@ -122,9 +118,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   requests.declare({ routes: routeNames, errors: errorCodes, keyRefusals, failoverReasons: failedOutcomes });
   requests.observe({ inFlight: () => inFlight });
   metrics.circuits.observe(circuits.notClosed);
-  const app = createServer(limits, context, options.tls);
+  const app = createApp(context);
   declareRoutes(app, context, createKeysApi({ store, now, randomBytes }));
-  shortcutModelCalls(app.server, context);
+  const servers = createTrafficServers(context, options.tls, answersOf(app, context));
   const unsubscribe = store.subscribe((change) => {
     if (change.kind !== 'UpstreamNode' && change.kind !== 'Credentials') return;
     const id = `${change.namespace}/${change.name}`;
@@ -144,44 +140,38 @@ export function createGateway(options: GatewayOptions): Gateway {
   const stop = async (graceMs: number, limitMs: number): Promise<void> => {
     draining = true;
     await delay(graceMs);
-    await takeWaiting(app.server, lastConnectionsMs);
-    // Refuses new connections only; http.Server's own close would also cut idle ones, on which a request may be
-    // on its way at this moment. It is answered, and the connection closed with it.
-    NetServer.prototype.close.call(app.server);
+    await servers.takeWaiting(lastConnectionsMs);
+    servers.refuseConnections();
     await delay(lastRequestsMs);
-    await takeWaiting(app.server, lastRequestsMs);
-    app.server.closeIdleConnections();
+    await servers.takeWaiting(lastRequestsMs);
+    servers.closeIdleConnections();
     await Promise.race([untilIdle(), delay(Math.max(limitMs - graceMs, 0), undefined, { ref: false })]);
     await destroy();
   };
   const destroy = async (): Promise<void> => {
     draining = true;
     unsubscribe();
-    app.server.close();
-    app.server.closeIdleConnections();
+    const closed = servers.close();
     // What was written last is still on its way through the socket.
-    if (inFlight > 0) app.server.closeAllConnections();
-    const closed = app.close();
+    if (inFlight > 0) servers.closeAllConnections();
     // A connection that never sent a whole request is not idle to node:http: nothing but this would ever end it.
     await Promise.race([closed, delay(lastWritesMs, undefined, { ref: false })]);
-    app.server.closeAllConnections();
+    servers.closeAllConnections();
     await closed;
+    await app.close();
   };
   let stopping: Promise<void> | undefined;
   return {
     async listen(host, port) {
-      await app.listen({ host, port });
-      const { address, port: taken } = app.server.address() as AddressInfo;
+      await app.ready();
+      const { address, port: taken } = await servers.listen(host, port);
       return { host: address, port: taken };
     },
     drain(limitMs, graceMs = 0) {
       stopping ??= stop(graceMs, limitMs);
       return stopping;
     },
-    setTlsPair(pair) {
-      const { server }: { server: unknown } = app;
-      if (server instanceof TlsServer) server.setSecureContext(secureOptions(pair));
-    },
+    setTlsPair: servers.setTlsPair,
     destroy,
     openCircuits: () => [...circuits.notClosed()].length,
     inFlight: () => inFlight,
@@ -201,36 +191,16 @@ function requestIds(beginning: string): () => string {
   };
 }
 
-function createServer(limits: Limits, context: GatewayContext, tls: TlsPair | undefined): FastifyInstance {
-  const http = {
-    headersTimeout: limits.headersMs,
-    maxHeaderSize: limits.headerBytes,
-    connectionsCheckingInterval: Math.min(limits.headersMs, 5_000),
-    requireHostHeader: false,
-  };
-  const app = Fastify({
+/** Fastify as the router, and no more: it never listens, nor writes an answer. */
+function createApp(context: GatewayContext): FastifyInstance {
+  return Fastify({
     logger: false,
     // Model ids are long and hold slashes. No id is too long to be an unknown one; the head's own limit bounds it.
-    routerOptions: { maxParamLength: limits.headerBytes, ignoreTrailingSlash: true },
+    routerOptions: { maxParamLength: context.limits.headerBytes, ignoreTrailingSlash: true },
     return503OnClosing: false,
-    keepAliveTimeout: limits.idleConnectionMs,
-    // Later than the limits on the body, which can answer in the route's own shape.
-    requestTimeout: limits.headersMs + limits.bodyTotalMs + 10_000,
-    // An HTTPS server is an HTTP server to all code of ours but this.
-    ...((tls === undefined
-      ? { http }
-      : { https: { ...http, ...tlsServerOptions(tls, limits.handshakeMs) } }) as { http: typeof http }),
-    clientErrorHandler: clientErrorAnswers(context.requestId, limits.lingerMs),
     frameworkErrors: (_error, request, reply) => {
       reply.hijack();
       refuseUnrouted(context, request.raw, reply.raw, unrouted.badPath());
     },
   });
-  lingerBehindLastAnswers(app.server, limits.lingerMs);
-  // With a listener of our own the caller is asked for its body only after its key was checked.
-  app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
-  app.server.on('checkExpectation', (request, response) => {
-    refuseUnrouted(context, request, response, unrouted.expectation());
-  });
-  return app;
 }

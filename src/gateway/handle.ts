@@ -137,6 +137,8 @@ export function readRequest(
   const bounds = most === undefined ? limits : { ...limits, bodyBytes: most };
   if (
     request.headers.expect !== undefined &&
+    // A caller of HTTP/1.0 would take the 100 for its answer (RFC 9110 §10.1.1).
+    request.httpVersion !== '1.0' &&
     Number(request.headers['content-length'] ?? 0) <= bounds.bodyBytes
   ) {
     caller.askForBody();

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CallerFormat } from '../routing/caller-format.ts';
 import { authenticate } from './authenticate.ts';
@@ -114,24 +114,26 @@ export function declareRoutes(app: FastifyInstance, context: GatewayContext, key
 }
 
 /**
- * Answers calls of the model APIs before fastify sees them: finding their route and making its request and reply would
- * cost as much as all of authentication. Paths written in another way (a query, a slash at the end) still go through it.
+ * What answers every request. Calls of the model APIs are answered before fastify sees them: finding their route and
+ * making its request and reply would cost as much as all of authentication. Other spellings of their paths (a slash at
+ * the end, the absolute form) go through it.
  */
-export function shortcutModelCalls(server: Server, context: GatewayContext): void {
+export function answersOf(app: FastifyInstance, context: GatewayContext): RequestListener {
   const calls = new Map(
     modelAnswers(context).map(([path, answer]) => [path, { path, shape: errorShapeOf(path), answer }]),
   );
-  const [others] = server.listeners('request') as ((
-    request: IncomingMessage,
-    response: ServerResponse,
-  ) => void)[];
-  server.removeAllListeners('request');
-  server.on('request', (request, response) => {
+  return (request, response) => {
     if (lacksHost(request)) return refuseUnrouted(context, request, response, unrouted.noHost());
-    const call = request.method === 'POST' ? calls.get(request.url ?? '') : undefined;
-    if (call === undefined) others?.call(server, request, response);
+    const call = request.method === 'POST' ? calls.get(pathOf(request.url)) : undefined;
+    if (call === undefined) app.routing(request, response);
     else handle(context, call.path, call.shape, request, response, call.answer);
-  });
+  };
+}
+
+/** Claude Code calls `/v1/messages?beta=true`. */
+function pathOf(url = ''): string {
+  const end = url.indexOf('?');
+  return end === -1 ? url : url.slice(0, end);
 }
 
 function modelAnswers(context: GatewayContext): [path: string, answer: Answer][] {

@@ -3,22 +3,22 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
  * Takes in what waits in the kernel: requests on open connections, and connections, of which each turn of the event loop
- * accepts one. Before a server closes anything: what it closes unread is reset, and timers come before what has arrived
+ * accepts one. Before servers close anything: what it closes unread is reset, and timers come before what has arrived
  * while the process was busy. Settles when a turn brought no connection, after `limitMs` at the latest.
  */
-export async function takeWaiting(server: Server, limitMs: number): Promise<void> {
+export async function takeWaiting(servers: readonly Server[], limitMs: number): Promise<void> {
   const until = performance.now() + limitMs;
   let hasTaken = true;
   const note = () => {
     hasTaken = true;
   };
-  server.on('connection', note);
+  for (const server of servers) server.on('connection', note);
   try {
     while (hasTaken && performance.now() < until) {
       hasTaken = false;
       await nextTurn();
     }
   } finally {
-    server.off('connection', note);
+    for (const server of servers) server.off('connection', note);
   }
 }

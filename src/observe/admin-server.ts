@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { closeServers, listenOnHost } from '../listen/listen-on-host.ts';
 import { exposition } from './exposition.ts';
 
 export interface AdminServer {
@@ -48,23 +49,12 @@ export async function startAdminServer(options: {
       reply(500, 'metrics could not be collected\n');
     }
   };
-  const server = createServer(
-    { requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 65_000 },
-    answer,
+  const timeouts = { requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 65_000 };
+  const { address, servers } = await listenOnHost(options.host, options.port, () =>
+    createServer(timeouts, answer),
   );
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, options.host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
   return {
-    address: server.address() as AddressInfo,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    address,
+    close: () => closeServers(servers),
   };
 }

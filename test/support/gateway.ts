@@ -62,6 +62,8 @@ export async function startGateway(
     accessLog?: AccessLogChoice;
     /** Speak TLS. */
     tls?: TlsPair;
+    /** Where it listens; 127.0.0.1 by default. */
+    host?: string;
     /** Where the metrics are registered. */
     registry?: Registry;
   } = {},
@@ -110,7 +112,7 @@ export async function startGateway(
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.random === undefined ? {} : { random: options.random }),
   });
-  const { port } = await gateway.listen('127.0.0.1', 0);
+  const { port } = await gateway.listen(options.host ?? '127.0.0.1', 0);
   const origin = `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
   const upstreams: ScriptedUpstream[] = [];
   let names = 0;
