@@ -1,4 +1,5 @@
 import type { Effort } from './dialect.ts';
+import type { JsonObject } from './json.ts';
 
 // The chat-completions request as we write it: only fields that a node is known to take.
 
@@ -28,6 +29,8 @@ export interface ChatCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
+  /** What Gemini signed. */
+  readonly extra_content?: JsonObject;
 }
 
 export interface ChatSystemMessage {
@@ -46,6 +49,10 @@ export interface ChatAssistantMessage {
   readonly refusal?: string;
   readonly reasoning_content?: string;
   readonly reasoning?: string;
+  /** What OpenRouter signed or encrypted. */
+  readonly reasoning_details?: readonly JsonObject[];
+  /** What Gemini signed. */
+  readonly extra_content?: JsonObject;
   readonly tool_calls?: readonly ChatCall[];
 }
 

@@ -33,6 +33,8 @@ export interface Dialect {
   readonly openAIExtras: boolean;
   readonly samplingExtras: boolean;
   readonly tokenize: boolean;
+  /** How many `stop` texts a request may have; no field of a manifest, because only OpenAI has such a bound. */
+  readonly mostStops: number;
 }
 
 /** What most chat-completions servers take. */
@@ -49,6 +51,7 @@ const common: Dialect = {
   openAIExtras: false,
   samplingExtras: false,
   tokenize: false,
+  mostStops: Number.MAX_SAFE_INTEGER,
 };
 
 const openAI: Dialect = {
@@ -58,6 +61,7 @@ const openAI: Dialect = {
   reasoningEfforts: effortScale,
   files: true,
   openAIExtras: true,
+  mostStops: 4,
 };
 
 /** Models of OpenAI that answer 400 to `reasoning_effort`. */

@@ -1,6 +1,11 @@
 import { ConversionError } from './conversion-error.ts';
 import { limits } from './limits.ts';
 
+/** An object of the request that can name its members that nobody took. */
+export interface Unread {
+  nameUnread(): void;
+}
+
 /**
  * The fields of one request that the conversion leaves out, for `x-model-gateway-dropped`.
  * A *loss* may change the answer; a *hint* (prompt caching, telemetry, an earlier turn's reasoning) does not. Both are
@@ -11,6 +16,19 @@ export class Dropped {
   readonly #losses: string[] = [];
   readonly #hints: string[] = [];
   #uncounted = 0;
+  readonly #objects: Unread[] = [];
+
+  /** Names what nobody will have taken of this object by the time the request is converted (`settle`). */
+  watch(object: Unread): void {
+    this.#objects.push(object);
+  }
+
+  /** Names what nobody took, once the request is converted. With `strict` it refuses the request if something is lost. */
+  settle(strict: boolean | undefined): { readonly dropped: readonly string[]; readonly lossy: boolean } {
+    for (const object of this.#objects) object.nameUnread();
+    this.refuseIf(strict);
+    return { dropped: this.list(), lossy: this.lossy };
+  }
 
   /** A field whose absence may change the answer. */
   loss(path: string): void {

@@ -1,8 +1,11 @@
 import type { ChatAssistantMessage, ChatCall } from './chat-request.ts';
+import type { Fields } from './fields.ts';
+import { isPacked, type KeptSignatures, unpackSignatures } from './kept-signatures.ts';
 import { limits } from './limits.ts';
-import { type Block, isServerBlock, readBlocks, unexpectedBlock } from './messages-content.ts';
-import { hintFields, type MessagesContext } from './messages-context.ts';
-import { asObject, checkNesting, invalid, pathOf, requiredString } from './request-fields.ts';
+import { type Block, blockText, isServerBlock, typedBlocks, unexpectedBlock } from './messages-content.ts';
+import type { MessagesContext } from './messages-context.ts';
+import { invalid } from './request-fields.ts';
+import { withSignatures } from './signed-message.ts';
 
 /** What one run of assistant messages says; Anthropic takes neighbours as one turn. */
 export interface AssistantTurn {
@@ -10,16 +13,14 @@ export interface AssistantTurn {
   readonly thinking: string[];
   readonly calls: ChatCall[];
   readonly ids: Set<string>;
+  readonly kept: KeptSignatures[];
 }
 
 /** Adds the content of an assistant message to its turn. */
-export function readAssistant(
-  content: unknown,
-  at: string,
-  turn: AssistantTurn,
-  context: MessagesContext,
-): void {
-  for (const block of readBlocks(content, at)) readBlock(block, turn, context);
+export function readAssistant(message: Fields, turn: AssistantTurn, context: MessagesContext): void {
+  const content = message.textOrObjects('content', limits.parts) ?? '';
+  if (typeof content === 'string') turn.texts.push(content);
+  else for (const block of typedBlocks(content)) readBlock(block, turn, context);
 }
 
 /** The chat message of a turn; undefined where nothing is left of it that chat-completions could say. */
@@ -34,41 +35,73 @@ export function assistantMessage(
     thinking === '' || field === 'None'
       ? {}
       : { [field === 'Reasoning' ? 'reasoning' : 'reasoning_content']: thinking };
-  if (turn.calls.length > 0)
-    return {
-      role: 'assistant',
-      content: text.trim() === '' ? null : text,
-      ...reasoning,
-      tool_calls: turn.calls,
-    };
+  const blank = text.trim() === '';
+  const message: ChatAssistantMessage =
+    turn.calls.length > 0
+      ? { role: 'assistant', content: blank ? null : text, ...reasoning, tool_calls: turn.calls }
+      : { role: 'assistant', content: blank ? '' : text, ...reasoning };
+  const signed = withSignatures(message, turn.kept);
   // Chat-completions refuses a message with neither content nor calls.
-  if (text.trim() === '')
-    return 'reasoning' in reasoning || 'reasoning_content' in reasoning
-      ? { role: 'assistant', content: '', ...reasoning }
-      : undefined;
-  return { role: 'assistant', content: text, ...reasoning };
+  return blank && Object.keys(signed).length === 2 ? undefined : signed;
 }
 
 function readBlock(block: Block, turn: AssistantTurn, context: MessagesContext): void {
-  const { type, fields, at } = block;
-  hintFields(fields, at, ['cache_control', 'citations'], context.dropped);
-  if (type === 'text') turn.texts.push(requiredString(fields, 'text', at));
-  else if (type === 'tool_use') turn.calls.push(readCall(block, turn, context));
-  else if (type === 'thinking') {
-    turn.thinking.push(requiredString(fields, 'thinking', at));
-    if (context.dialect.reasoningHistoryField === 'None') context.dropped.hint(at);
-  } else if (type === 'redacted_thinking') context.dropped.hint(at);
-  else if (isServerBlock(type)) context.dropped.loss(at);
+  const { type, fields } = block;
+  if (type === 'text') turn.texts.push(blockText(fields));
+  else if (type === 'tool_use') turn.calls.push(readCall(fields, turn, context));
+  else if (type === 'thinking') readThinking(fields, turn, context);
+  else if (type === 'redacted_thinking') {
+    if (!keep(fields.text('data'), turn, context)) fields.dropWhole('hint');
+  } else if (type === 'compaction') readCompaction(fields, turn);
+  // Which model answered where another one could not: Anthropic's servers do not look at it either.
+  else if (type === 'fallback') fields.dropWhole('hint');
+  else if (isServerBlock(type)) fields.dropWhole('loss');
   else unexpectedBlock(block);
 }
 
-function readCall({ fields, at }: Block, turn: AssistantTurn, context: MessagesContext): ChatCall {
-  const id = requiredString(fields, 'id', at);
-  if (turn.ids.has(id)) throw invalid(pathOf(at, 'id'), '`tool_use` ids must be unique');
+function readThinking(fields: Fields, turn: AssistantTurn, context: MessagesContext): void {
+  turn.thinking.push(fields.neededText('thinking'));
+  const signature = fields.text('signature');
+  const kept = keep(signature, turn, context);
+  if (context.dialect.reasoningHistoryField === 'None') {
+    if (kept?.details === undefined) fields.dropWhole('hint');
+  } else if (signature !== undefined && signature !== '' && kept === undefined)
+    context.dropped.hint(fields.path('signature'));
+}
+
+/** What the node signed in its own answer; undefined where the text is no such thing. */
+function keep(
+  text: string | undefined,
+  turn: AssistantTurn,
+  context: MessagesContext,
+): KeptSignatures | undefined {
+  if (text === undefined || !isPacked(text)) return undefined;
+  const kept = unpackSignatures(text, context.model);
+  if (kept !== undefined) turn.kept.push(kept);
+  return kept;
+}
+
+const marks: ReadonlySet<string> = new Set(['cache_control']);
+const compactionMarks: ReadonlySet<string> = new Set(['cache_control', 'encrypted_content', 'signature']);
+
+/** The summary is all that is left of the conversation before it. */
+function readCompaction(fields: Fields, turn: AssistantTurn): void {
+  const summary = fields.text('content');
+  if (summary === undefined) {
+    fields.dropWhole('loss');
+    return;
+  }
+  fields.hints(compactionMarks);
+  turn.texts.push(summary);
+}
+
+function readCall(fields: Fields, turn: AssistantTurn, context: MessagesContext): ChatCall {
+  const id = fields.neededText('id');
+  if (turn.ids.has(id)) throw invalid(fields.path('id'), '`tool_use` ids must be unique');
   turn.ids.add(id);
-  const path = pathOf(at, 'input');
-  const input = asObject(fields['input'] ?? {}, path);
-  checkNesting(input, path, limits.nesting);
-  const name = context.names.chatName({ name: requiredString(fields, 'name', at) });
+  fields.hints(marks);
+  fields.object('caller')?.lossUnless('type', 'direct');
+  const input = fields.whole('input') ?? {};
+  const name = context.names.chatName({ name: fields.neededText('name') });
   return { id, type: 'function', function: { name, arguments: JSON.stringify(input) } };
 }

@@ -1,28 +1,22 @@
 import type { ChatResponseFormat } from './chat-request.ts';
-import { isObject, type JsonObject } from './json.ts';
-import { limits } from './limits.ts';
-import {
-  asObject,
-  checkNesting,
-  invalid,
-  optionalObject,
-  pathOf,
-  required,
-  requiredString,
-} from './request-fields.ts';
+import type { Fields } from './fields.ts';
+import { isObject } from './json.ts';
+import { invalid } from './request-fields.ts';
 
-/** `response_format` for `output_config.format` or the older `output_format` (messages.md). */
-export function convertOutputFormat(body: JsonObject): ChatResponseFormat | undefined {
-  const config = optionalObject(body, 'output_config', '') ?? {};
-  const current = optionalObject(config, 'format', 'output_config');
-  const format = current ?? optionalObject(body, 'output_format', '');
+/**
+ * `response_format` for `output_config.format` or the older `output_format` (messages.md). With both, the older one is
+ * a loss.
+ */
+export function convertOutputFormat(
+  request: Fields,
+  config: Fields | undefined,
+): ChatResponseFormat | undefined {
+  const current = config?.object('format');
+  const format = current ?? request.object('output_format');
   if (format === undefined) return undefined;
-  const at = current === undefined ? 'output_format' : 'output_config.format';
-  if (requiredString(format, 'type', at) !== 'json_schema')
-    throw invalid(pathOf(at, 'type'), "Input should be 'json_schema'");
-  const path = pathOf(at, 'schema');
-  const schema = asObject(required(format, 'schema', at), path);
-  checkNesting(schema, path, limits.nesting);
+  if (format.neededText('type') !== 'json_schema')
+    throw invalid(format.path('type'), "Input should be 'json_schema'");
+  const schema = format.neededWhole('schema');
   const strict = isStrict(schema) ? { strict: true } : {};
   return { type: 'json_schema', json_schema: { name: 'response', schema, ...strict } };
 }

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { ChatMessage, ChatRequest } from './chat-request.ts';
 import type { ConversionOptions, ConvertedRequest } from './conversion.ts';
 import { Dropped } from './dropped.ts';
+import { Fields } from './fields.ts';
 import type { NewId } from './ids.ts';
-import { isObject, type JsonObject } from './json.ts';
 import { leadingSystem } from './leading-system.ts';
 import { limits } from './limits.ts';
 import type { MessagesContext } from './messages-context.ts';
@@ -12,24 +12,8 @@ import { convertThinking } from './messages-thinking.ts';
 import { refuseThread } from './messages-thread.ts';
 import { convertTools } from './messages-tools.ts';
 import { convertTurns, systemText } from './messages-turns.ts';
-import {
-  asList,
-  asObject,
-  asString,
-  invalid,
-  missing,
-  optionalBoolean,
-  optionalList,
-  optionalNumber,
-  optionalObject,
-  optionalString,
-  pathOf,
-  required,
-  requiredString,
-  unsupportedParameter,
-} from './request-fields.ts';
+import { invalid, missing, pathOf, unsupportedParameter } from './request-fields.ts';
 import { ToolNames } from './tool-names.ts';
-import { isAsked, type KnownFields, noteUnread } from './unread-fields.ts';
 
 /** What the reply to a messages request needs to know of it. */
 export interface MessagesState {
@@ -42,26 +26,7 @@ export interface MessagesState {
   readonly newId: NewId;
 }
 
-/** Fields that are read here or by a part; whatever else a caller fills is dropped and named. */
-const read: ReadonlySet<string> = new Set([
-  'model',
-  'messages',
-  'max_tokens',
-  'system',
-  'stop_sequences',
-  'temperature',
-  'top_p',
-  'top_k',
-  'metadata',
-  'thinking',
-  'output_config',
-  'output_format',
-  'tools',
-  'tool_choice',
-  'stream',
-]);
-
-/** Dropped fields that have no bearing on the answer. */
+/** Fields that are not carried and have no bearing on the answer. */
 const hints: ReadonlySet<string> = new Set([
   'service_tier',
   'speed',
@@ -69,12 +34,12 @@ const hints: ReadonlySet<string> = new Set([
   'cache_control',
   'user_profile_id',
   'workspace_id',
+  'billing_policy',
+  'fallback_credit_token',
   'betas',
   'anthropic_beta',
   'anthropic_version',
 ]);
-
-const known: KnownFields = { read, hints };
 
 /**
  * Converts a body of `POST /v1/messages` (messages.md). Throws a ConversionError for what Anthropic's
@@ -84,8 +49,7 @@ export function convertMessagesRequest(
   body: unknown,
   options: ConversionOptions,
 ): ConvertedRequest<MessagesState> {
-  const request = asObject(body, 'body');
-  return convertMessages(request, options, readMaxTokens(request));
+  return convertMessages(body, options, readMaxTokens);
 }
 
 /** The same for `POST /v1/messages/count_tokens`, which takes no `max_tokens`. */
@@ -93,33 +57,38 @@ export function convertCountTokensRequest(
   body: unknown,
   options: ConversionOptions,
 ): ConvertedRequest<MessagesState> {
-  return convertMessages(asObject(body, 'body'), options, undefined);
+  return convertMessages(body, options, (request) => request.unneeded('max_tokens'));
 }
 
 function convertMessages(
-  body: JsonObject,
+  body: unknown,
   options: ConversionOptions,
-  maxTokens: number | undefined,
+  limit: (request: Fields) => number | undefined,
 ): ConvertedRequest<MessagesState> {
   const { dialect, model, strict, newId } = options;
-  const context: MessagesContext = { dialect, names: new ToolNames(), dropped: new Dropped() };
-  const callerModel = requiredString(body, 'model', '');
-  refuseUnsupported(body);
-  const tools = convertTools(body, context);
-  const stopSequences = readStopSequences(body);
-  const messages = convertConversation(body, context);
-  const sampling = convertSampling(body, context);
-  const format = convertOutputFormat(body);
-  const effort = convertThinking(body, context);
-  const user = convertUser(body, context);
-  const stream = optionalBoolean(body, 'stream', '') === true;
+  const context: MessagesContext = { dialect, model, names: new ToolNames(), dropped: new Dropped() };
+  const request = Fields.of(body, context.dropped);
+  const maxTokens = limit(request);
+  const callerModel = request.neededText('model');
+  refuseUnsupported(request);
+  const tools = convertTools(request, context);
+  const stopSequences = request.texts('stop_sequences', limits.tools) ?? [];
+  const messages = convertConversation(request, context);
+  const sampling = convertSampling(request, context);
+  const config = request.object('output_config');
+  const format = convertOutputFormat(request, config);
+  const effort = convertThinking(request, config, context);
+  const user = convertUser(request, context);
+  const stream = request.flag('stream') === true;
+  dropContextManagement(request);
+  request.hints(hints);
   const newField = dialect.maxTokensField === 'MaxCompletionTokens';
   const chat: ChatRequest = {
     model,
     messages,
     max_completion_tokens: newField ? maxTokens : undefined,
     max_tokens: newField ? undefined : maxTokens,
-    stop: stopSequences.length === 0 ? undefined : stopSequences,
+    stop: convertStop(stopSequences, context),
     temperature: sampling.temperature,
     top_p: sampling.topP,
     top_k: sampling.topK,
@@ -133,38 +102,34 @@ function convertMessages(
     stream: stream || undefined,
     stream_options: stream ? { include_usage: true } : undefined,
   };
-  noteUnread(body, known, context.dropped);
-  context.dropped.refuseIf(strict);
-  const state: MessagesState = {
-    model: callerModel,
-    nodeModel: model,
-    names: context.names,
-    stopSequences,
-    newId,
-  };
-  return { chat, state, dropped: context.dropped.list(), lossy: context.dropped.lossy };
+  const { dropped, lossy } = context.dropped.settle(strict);
+  const { names } = context;
+  const state: MessagesState = { model: callerModel, nodeModel: model, names, stopSequences, newId };
+  return { chat, state, dropped, lossy };
 }
 
-function readMaxTokens(body: JsonObject): number {
-  const count = optionalNumber(body, 'max_tokens', '', { integer: true, least: 1 });
+function readMaxTokens(request: Fields): number {
+  const count = request.number('max_tokens', { integer: true, least: 1 });
   if (count === undefined) throw missing('max_tokens');
   return count;
 }
 
-function refuseUnsupported(body: JsonObject): void {
-  refuseThread(body);
-  const servers = optionalList(body, 'mcp_servers', '', limits.tools) ?? [];
+function refuseUnsupported(request: Fields): void {
+  refuseThread(request);
+  const servers = request.objects('mcp_servers', limits.tools) ?? [];
   if (servers.length > 0)
     throw unsupportedParameter('mcp_servers', 'MCP servers are not supported by the model server');
-  const { container } = body;
-  if (isObject(container) && isAsked(container['skills']))
+  // The answer would be no answer but the summary of the conversation.
+  if (request.asked('compaction'))
+    throw unsupportedParameter('compaction', 'The model server does not summarize conversations');
+  if (request.kind('container') === 'object' && request.neededObject('container').asked('skills'))
     throw unsupportedParameter('container.skills', 'Skills are not supported by the model server');
 }
 
-function convertConversation(body: JsonObject, context: MessagesContext): readonly ChatMessage[] {
-  const list = asList(required(body, 'messages', ''), 'messages', limits.items);
+function convertConversation(request: Fields, context: MessagesContext): readonly ChatMessage[] {
+  const list = request.neededObjects('messages', limits.items);
   if (list.length === 0) throw invalid('messages', 'at least one message is required');
-  const system = systemText(body['system'] ?? '', 'system', context);
+  const system = systemText(request, 'system');
   const turns = convertTurns(list, context);
   if (turns.length === 0) throw invalid('messages', 'at least one message with content is required');
   const messages: readonly ChatMessage[] =
@@ -172,30 +137,45 @@ function convertConversation(body: JsonObject, context: MessagesContext): readon
   return context.dialect.systemPlacement === 'Leading' ? leadingSystem(messages) : messages;
 }
 
-function readStopSequences(body: JsonObject): readonly string[] {
-  const list = optionalList(body, 'stop_sequences', '', limits.tools) ?? [];
-  return list.map((item, index) => asString(item, pathOf('stop_sequences', index)));
+/** `stop`. What is beyond the most that the node takes would make it refuse the request. */
+function convertStop(sequences: readonly string[], context: MessagesContext): readonly string[] | undefined {
+  if (sequences.length === 0) return undefined;
+  const { mostStops } = context.dialect;
+  for (let index = mostStops; index < sequences.length; index++)
+    context.dropped.loss(pathOf('stop_sequences', index));
+  return sequences.slice(0, mostStops);
 }
 
-function convertSampling(body: JsonObject, context: MessagesContext) {
-  const topK = optionalNumber(body, 'top_k', '', { integer: true, least: 0 });
+function convertSampling(request: Fields, context: MessagesContext) {
+  const topK = request.number('top_k', { integer: true, least: 0 });
   const takesTopK = context.dialect.samplingExtras;
   if (topK !== undefined && !takesTopK) context.dropped.loss('top_k');
   return {
-    temperature: optionalNumber(body, 'temperature', '', { least: 0, most: 1 }),
-    topP: optionalNumber(body, 'top_p', '', { least: 0, most: 1 }),
+    temperature: request.number('temperature', { least: 0, most: 1 }),
+    topP: request.number('top_p', { least: 0, most: 1 }),
     topK: takesTopK ? topK : undefined,
   };
 }
 
 /** `metadata.user_id`. Claude Code's is a JSON text of 150 characters or more; `user` takes 64. */
-function convertUser(body: JsonObject, context: MessagesContext): string | undefined {
-  const metadata = optionalObject(body, 'metadata', '');
-  const userId = metadata === undefined ? undefined : optionalString(metadata, 'user_id', 'metadata');
+function convertUser(request: Fields, context: MessagesContext): string | undefined {
+  const userId = request.object('metadata')?.text('user_id');
   if (userId === undefined || userId === '') return undefined;
   if (!context.dialect.openAIExtras) {
     context.dropped.hint('metadata.user_id');
     return undefined;
   }
   return userId.length <= 64 ? userId : createHash('sha256').update(userId).digest('hex');
+}
+
+/**
+ * Claude Code asks in every request which thinking of earlier turns the model is to see, which decides nothing: a node
+ * sees what `reasoningHistoryField` says. Other edits take text away from the model.
+ */
+function dropContextManagement(request: Fields): void {
+  const management = request.object('context_management');
+  const edits = management?.objects('edits', limits.items) ?? [];
+  if (edits.length === 0) return;
+  const harmless = edits.every((edit) => edit.text('type')?.startsWith('clear_thinking_') === true);
+  management?.dropWhole(harmless ? 'hint' : 'loss');
 }

@@ -1,46 +1,51 @@
 import type { Effort } from './dialect.ts';
-import type { JsonObject } from './json.ts';
+import type { Fields } from './fields.ts';
 import type { MessagesContext } from './messages-context.ts';
 import { isEffort, nearestEffort } from './reasoning-effort.ts';
-import {
-  invalid,
-  missing,
-  optionalNumber,
-  optionalObject,
-  optionalString,
-  requiredString,
-} from './request-fields.ts';
+import { invalid, missing } from './request-fields.ts';
+
+/** How thinking is shown, and how thinking of earlier turns is checked: nodes do neither. */
+const shown: ReadonlySet<string> = new Set(['display', 'block_binding']);
 
 /**
- * `reasoning_effort` for `thinking` and `output_config.effort` (messages.md). A budget becomes the effort
- * of its bucket, which is a convention and no equal, so it counts as lost; adaptive without effort leaves it to the model.
+ * `reasoning_effort` for `thinking` and `output_config.effort` (messages.md). The effort comes first. A budget without
+ * one becomes the effort of its bucket, which is a convention and no equal, so it counts as lost; adaptive without
+ * effort leaves it to the model.
  */
-export function convertThinking(body: JsonObject, context: MessagesContext): Effort | undefined {
-  const effort = readEffort(body);
-  const thinking = optionalObject(body, 'thinking', '');
-  const type = thinking === undefined ? 'adaptive' : requiredString(thinking, 'type', 'thinking');
-  if (thinking !== undefined && type === 'enabled') return ofBudget(thinking, context);
-  if (type === 'disabled' || type === 'between_tools') return switchedOff(context);
-  if (type !== 'adaptive')
+export function convertThinking(
+  request: Fields,
+  config: Fields | undefined,
+  context: MessagesContext,
+): Effort | undefined {
+  const effort = readEffort(config);
+  const thinking = request.object('thinking');
+  const type = thinking === undefined ? 'adaptive' : thinking.neededText('type');
+  thinking?.hints(shown);
+  if (type === 'disabled' || type === 'between_tools') {
+    if (effort !== undefined) context.dropped.loss('output_config.effort');
+    return switchedOff(context);
+  }
+  if (type !== 'adaptive' && type !== 'enabled')
     throw invalid('thinking.type', "Input should be 'enabled', 'adaptive', 'disabled' or 'between_tools'");
-  if (effort === undefined) return undefined;
+  const budget = type === 'enabled' && thinking !== undefined ? readBudget(thinking, context) : undefined;
+  if (effort === undefined)
+    return budget === undefined ? undefined : nearestEffort(bucket(budget), context.dialect.reasoningEfforts);
   const taken = nearestEffort(effort, context.dialect.reasoningEfforts);
   if (taken !== effort) context.dropped.loss('output_config.effort');
   return taken;
 }
 
-function readEffort(body: JsonObject): Effort | undefined {
-  const config = optionalObject(body, 'output_config', '');
-  const effort = config === undefined ? undefined : optionalString(config, 'effort', 'output_config');
+function readEffort(config: Fields | undefined): Effort | undefined {
+  const effort = config?.text('effort');
   if (effort === undefined || isEffort(effort)) return effort;
   throw invalid('output_config.effort', "Input should be 'low', 'medium', 'high', 'xhigh' or 'max'");
 }
 
-function ofBudget(thinking: JsonObject, context: MessagesContext): Effort | undefined {
-  const budget = optionalNumber(thinking, 'budget_tokens', 'thinking', { integer: true, least: 1 });
+function readBudget(thinking: Fields, context: MessagesContext): number {
+  const budget = thinking.number('budget_tokens', { integer: true, least: 1 });
   if (budget === undefined) throw missing('thinking.budget_tokens');
   context.dropped.loss('thinking.budget_tokens');
-  return nearestEffort(bucket(budget), context.dialect.reasoningEfforts);
+  return budget;
 }
 
 function bucket(budget: number): Effort {

@@ -1,13 +1,14 @@
 import { ConversionError } from './conversion-error.ts';
-import { isObject, type JsonObject } from './json.ts';
+import type { Fields } from './fields.ts';
 
 /**
  * Refuses a conversation that the server is to hold (`thread`, beta message-threads-2026-08-12) with the codes on which
  * Anthropic's SDKs send the whole of it instead. Dropped, a turn of an agent would reach the model without all before it.
  */
-export function refuseThread({ thread }: JsonObject): void {
-  if (thread === undefined || thread === null) return;
-  if (isObject(thread) && thread['type'] === 'continue')
+export function refuseThread(request: Fields): void {
+  const kind = request.kind('thread');
+  if (kind === 'absent') return;
+  if (kind === 'object' && request.neededObject('thread').text('type') === 'continue')
     throw new ConversionError({
       status: 404,
       code: 'previous_message_not_found',

@@ -1,21 +1,9 @@
 import type { ChatTool, ChatToolChoice } from './chat-request.ts';
-import type { JsonObject } from './json.ts';
+import type { Fields } from './fields.ts';
 import { limits } from './limits.ts';
-import { clientTool } from './messages-client-tools.ts';
-import { hintFields, type MessagesContext } from './messages-context.ts';
-import {
-  asObject,
-  checkNesting,
-  invalid,
-  optionalBoolean,
-  optionalList,
-  optionalObject,
-  optionalString,
-  pathOf,
-  required,
-  requiredString,
-  unsupportedValue,
-} from './request-fields.ts';
+import { type ClientTool, clientTool } from './messages-client-tools.ts';
+import type { MessagesContext } from './messages-context.ts';
+import { invalid, unsupportedValue } from './request-fields.ts';
 
 /** The tool fields of the chat request; all absent where no tool is left. */
 export interface ToolFields {
@@ -28,66 +16,51 @@ export interface ToolFields {
 const serverTools =
   /^(?:(?:web_search|web_fetch|code_execution|tool_search)(?:_.*)?|mcp_toolset|[a-z_]+_\d{8})$/;
 const screenTools = /^(?:computer|browser)_/;
-const marks = [
-  'cache_control',
-  'defer_loading',
-  'eager_input_streaming',
-  'input_examples',
-  'allowed_callers',
-];
 
 /** Converts `tools` and `tool_choice` (messages.md). Declares every name before the history is read. */
-export function convertTools(body: JsonObject, context: MessagesContext): ToolFields {
-  const declared = optionalList(body, 'tools', '', limits.tools) ?? [];
+export function convertTools(request: Fields, context: MessagesContext): ToolFields {
+  const declared = request.objects('tools', limits.tools) ?? [];
   const seen = new Set<string>();
   const served = new Set<string>();
   const tools: ChatTool[] = [];
-  for (const [index, item] of declared.entries()) {
-    const at = pathOf('tools', index);
-    const entry = asObject(item, at);
-    const tool = readTool(entry, at, context);
-    const name = optionalString(entry, 'name', at) ?? '';
-    if (name !== '' && seen.has(name)) throw invalid(at, 'Tool names must be unique');
+  for (const entry of declared) {
+    const name = entry.text('name') ?? '';
+    const tool = readTool(entry, context);
+    if (name !== '' && seen.has(name)) throw invalid(entry.at, 'Tool names must be unique');
     seen.add(name);
     if (tool !== undefined) tools.push(tool);
     else served.add(name);
   }
-  const choice = readChoice(body, { seen, served }, context);
+  const choice = readChoice(request, { seen, served }, context);
   return tools.length === 0 ? {} : { tools, ...choice };
 }
 
-function readTool(entry: JsonObject, at: string, context: MessagesContext): ChatTool | undefined {
-  const type = optionalString(entry, 'type', at) ?? 'custom';
-  if (type === 'custom') return customTool(entry, at, context);
+function readTool(entry: Fields, context: MessagesContext): ChatTool | undefined {
+  const type = entry.text('type') ?? 'custom';
+  if (type === 'custom') return customTool(entry, context);
   const known = clientTool(type);
-  if (known !== undefined) {
-    hintFields(entry, at, marks, context.dropped);
-    const name = context.names.chatName({ name: requiredString(entry, 'name', at) });
-    return { type: 'function', function: { name, ...known } };
-  }
+  if (known !== undefined) return builtInTool(entry, known, context);
   if (screenTools.test(type))
     throw unsupportedValue(
-      pathOf(at, 'type'),
+      entry.path('type'),
       `Tools of type '${type.slice(0, 60)}' are not supported by the model server`,
     );
   if (!serverTools.test(type))
     throw invalid(
-      pathOf(at, 'type'),
+      entry.path('type'),
       `Input tag '${type.slice(0, 60)}' does not match any of the expected tags`,
     );
-  context.dropped.loss(at);
+  entry.dropWhole('loss');
   return undefined;
 }
 
-function customTool(entry: JsonObject, at: string, context: MessagesContext): ChatTool {
-  const original = requiredString(entry, 'name', at);
-  if (original === '') throw invalid(pathOf(at, 'name'), 'String should have at least 1 character');
-  const path = pathOf(at, 'input_schema');
-  const parameters = asObject(required(entry, 'input_schema', at), path);
-  checkNesting(parameters, path, limits.nesting);
-  const description = optionalString(entry, 'description', at);
-  const strict = optionalBoolean(entry, 'strict', at);
-  hintFields(entry, at, marks, context.dropped);
+function customTool(entry: Fields, context: MessagesContext): ChatTool {
+  const original = entry.neededText('name');
+  if (original === '') throw invalid(entry.path('name'), 'String should have at least 1 character');
+  const parameters = entry.neededWhole('input_schema');
+  const description = entry.text('description');
+  const strict = entry.flag('strict');
+  readMarks(entry, context);
   return {
     type: 'function',
     function: {
@@ -99,34 +72,58 @@ function customTool(entry: JsonObject, at: string, context: MessagesContext): Ch
   };
 }
 
+/** A tool whose schema Anthropic's models know. `strict` is lost: the schema is ours, and looser than strict ones are. */
+function builtInTool(
+  entry: Fields,
+  { description, parameters }: ClientTool,
+  context: MessagesContext,
+): ChatTool {
+  readMarks(entry, context);
+  const name = context.names.chatName({ name: entry.neededText('name') });
+  const most = entry.number('max_characters', { integer: true, least: 1 });
+  const bound = most === undefined ? '' : ` \`view\` shows at most ${most} characters of a file.`;
+  return { type: 'function', function: { name, description: `${description}${bound}`, parameters } };
+}
+
+const marks: ReadonlySet<string> = new Set(['cache_control', 'defer_loading', 'eager_input_streaming']);
+
+/** Every tool is offered from the start and called by the model itself, with its input streamed as the node does it. */
+function readMarks(entry: Fields, context: MessagesContext): void {
+  entry.hints(marks);
+  if (entry.texts('allowed_callers', limits.tools)?.some((caller) => caller !== 'direct') === true)
+    context.dropped.loss(entry.path('allowed_callers'));
+}
+
 interface Declared {
   readonly seen: ReadonlySet<string>;
   readonly served: ReadonlySet<string>;
 }
 
 function readChoice(
-  body: JsonObject,
+  request: Fields,
   declared: Declared,
   context: MessagesContext,
 ): Omit<ToolFields, 'tools'> {
-  const at = 'tool_choice';
-  const choice = optionalObject(body, at, '');
+  const choice = request.object('tool_choice');
   if (choice === undefined) return {};
-  const serial = optionalBoolean(choice, 'disable_parallel_tool_use', at) ?? false;
-  if (serial && !context.dialect.parallelToolCalls) context.dropped.loss(`${at}.disable_parallel_tool_use`);
+  const serial = choice.flag('disable_parallel_tool_use') ?? false;
+  if (serial && !context.dialect.parallelToolCalls)
+    context.dropped.loss(choice.path('disable_parallel_tool_use'));
   const parallel = serial && context.dialect.parallelToolCalls ? { parallel_tool_calls: false as const } : {};
   return { tool_choice: choiceOf(choice, declared, context), ...parallel };
 }
 
-function choiceOf(choice: JsonObject, { seen, served }: Declared, context: MessagesContext): ChatToolChoice {
-  const type = requiredString(choice, 'type', 'tool_choice');
+function choiceOf(choice: Fields, { seen, served }: Declared, context: MessagesContext): ChatToolChoice {
+  const type = choice.neededText('type');
   if (type === 'auto' || type === 'none') return type;
-  const allServed = served.size > 0 && served.size === seen.size;
-  if (type === 'any' && !allServed) return 'required';
-  if (type === 'any')
-    throw unsupportedValue('tool_choice', 'None of the tools is supported by the model server');
+  if (type === 'any') {
+    if (seen.size > served.size) return 'required';
+    if (served.size > 0)
+      throw unsupportedValue('tool_choice', 'None of the tools is supported by the model server');
+    throw invalid('tool_choice', 'tool_choice may only be specified while providing tools');
+  }
   if (type !== 'tool') throw invalid('tool_choice.type', "Input should be 'auto', 'any', 'tool' or 'none'");
-  const name = requiredString(choice, 'name', 'tool_choice');
+  const name = choice.neededText('name');
   if (served.has(name))
     throw unsupportedValue(
       'tool_choice.name',

@@ -1,42 +1,52 @@
 import type { ChatMessage, ChatPart } from './chat-request.ts';
 import { type ToolResult, toolMessages } from './chat-tool-results.ts';
+import type { Fields } from './fields.ts';
+import { limits } from './limits.ts';
 import { type AssistantTurn, assistantMessage, readAssistant } from './messages-assistant.ts';
 import {
-  type Block,
   blockParts,
+  blockText,
   joinTexts,
-  readBlocks,
   readToolResult,
+  typedBlocks,
   unexpectedBlock,
 } from './messages-content.ts';
-import { hintFields, type MessagesContext } from './messages-context.ts';
-import { asObject, invalid, pathOf, required, requiredString } from './request-fields.ts';
+import type { MessagesContext } from './messages-context.ts';
+import { invalid, missing } from './request-fields.ts';
 
 /**
  * Converts `messages` (messages.md). Neighbouring assistant messages are one turn; so are the user and
  * system messages up to the next: their tool results come first, in the order of the calls, everything else behind.
  */
-export function convertTurns(messages: readonly unknown[], context: MessagesContext): readonly ChatMessage[] {
+export function convertTurns(messages: readonly Fields[], context: MessagesContext): readonly ChatMessage[] {
   const turns = new Turns(context);
-  for (const [index, item] of messages.entries()) {
-    const at = pathOf('messages', index);
-    const message = asObject(item, at);
-    const role = requiredString(message, 'role', at);
-    const content = required(message, 'content', at);
-    if (role === 'assistant') turns.assistant(content, pathOf(at, 'content'));
-    else if (role === 'user') turns.user(content, pathOf(at, 'content'));
-    else if (role === 'system') turns.system(content, pathOf(at, 'content'));
-    else throw invalid(pathOf(at, 'role'), "Input should be 'user', 'assistant' or 'system'");
+  const roles = messages.map((message) => message.neededText('role'));
+  const lastUser = roles.lastIndexOf('user');
+  for (const [index, message] of messages.entries()) {
+    const role = roles[index];
+    // Anthropic takes a system message without content for one that only changes the output.
+    if (
+      message.kind('content') === 'absent' &&
+      (role !== 'system' || message.kind('output_config') === 'absent')
+    )
+      throw missing(message.path('content'));
+    if (role === 'assistant') turns.assistant(message);
+    else if (role === 'user') turns.user(message);
+    else if (role === 'system') turns.system(message, index < lastUser);
+    else throw invalid(message.path('role'), "Input should be 'user', 'assistant' or 'system'");
   }
   return turns.end();
 }
 
 /** The text of a system prompt or message: texts joined with a blank line. */
-export function systemText(content: unknown, at: string, context: MessagesContext): string {
-  const texts = readBlocks(content, at).map((block) => {
-    if (block.type !== 'text') return unexpectedBlock(block);
-    hintFields(block.fields, block.at, ['cache_control', 'citations'], context.dropped);
-    return withoutBillingHeader(requiredString(block.fields, 'text', block.at));
+export function systemText(owner: Fields, key: string): string {
+  const content = owner.textOrObjects(key, limits.parts) ?? '';
+  if (typeof content === 'string') return withoutBillingHeader(content);
+  const texts = typedBlocks(content).map((block) => {
+    if (block.type === 'text') return withoutBillingHeader(blockText(block.fields));
+    if (block.type !== 'tool_addition' && block.type !== 'tool_removal') return unexpectedBlock(block);
+    block.fields.dropWhole('loss');
+    return '';
   });
   return texts.filter((text) => text !== '').join('\n\n');
 }
@@ -60,30 +70,36 @@ class Turns {
     this.#context = context;
   }
 
-  assistant(content: unknown, at: string): void {
+  assistant(message: Fields): void {
     this.#endUser();
-    this.#assistant ??= { texts: [], thinking: [], calls: [], ids: new Set() };
-    readAssistant(content, at, this.#assistant, this.#context);
+    this.#assistant ??= { texts: [], thinking: [], calls: [], ids: new Set(), kept: [] };
+    readAssistant(message, this.#assistant, this.#context);
   }
 
-  user(content: unknown, at: string): void {
+  user(message: Fields): void {
     this.#endAssistant();
+    const content = message.textOrObjects('content', limits.parts) ?? '';
     if (typeof content === 'string') {
       if (content !== '') this.#others.push({ role: 'user', content });
       return;
     }
     const parts: ChatPart[] = [];
-    for (const block of readBlocks(content, at)) {
-      if (block.type === 'tool_result') this.#results.push(this.#result(block));
+    for (const block of typedBlocks(content)) {
+      if (block.type === 'tool_result') this.#results.push(this.#result(block.fields));
       else for (const part of blockParts(block, this.#context)) parts.push(part);
     }
     if (parts.length > 0) this.#others.push({ role: 'user', content: joinTexts(parts, '\n') ?? parts });
   }
 
-  system(content: unknown, at: string): void {
+  /** `old`: a message of the user comes later, before which some system messages are shown and then no more. */
+  system(message: Fields, old: boolean): void {
     this.#endAssistant();
-    const text = systemText(content, at, this.#context);
-    if (text !== '') this.#others.push({ role: 'system', content: text });
+    const text = systemText(message, 'content');
+    const until = message.text('clear_at') ?? 'never';
+    if (until !== 'never' && until !== 'next_user_message')
+      throw invalid(message.path('clear_at'), "Input should be 'next_user_message' or 'never'");
+    if (text !== '' && !(old && until === 'next_user_message'))
+      this.#others.push({ role: 'system', content: text });
   }
 
   end(): readonly ChatMessage[] {
@@ -92,17 +108,17 @@ class Turns {
     return this.#done;
   }
 
-  #result(block: Block): ToolResult {
-    const result = readToolResult(block, this.#context);
+  #result(fields: Fields): ToolResult {
+    const result = readToolResult(fields, this.#context);
     const { callId } = result;
     if (!this.#callIds.has(callId))
       throw invalid(
-        block.at,
+        fields.at,
         `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${callId.slice(0, 80)}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message`,
       );
     if (this.#answered.has(callId))
       throw invalid(
-        block.at,
+        fields.at,
         `each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${callId.slice(0, 80)}`,
       );
     this.#answered.add(callId);

@@ -127,7 +127,8 @@ export const validRequest = fc
     messages: [{ role: 'user', content: 'begin' }, ...turns.flat()],
     ...fields,
     system: fields.system,
-    tool_choice: choice,
+    // Without tools the vendor refuses it.
+    tool_choice: choice?.type === 'any' && !fields.tools?.length ? undefined : choice,
     thinking,
     ...more,
   }));

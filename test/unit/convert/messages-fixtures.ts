@@ -15,12 +15,12 @@ export function countingIds(): (prefix: string) => string {
 }
 
 /** The dialect of an ordinary node, with wishes. */
-function dialect(wish: DialectWish = {}): Dialect {
-  return resolveDialect({ host: 'vllm.example', model: 'm', node: wish });
+function dialect(wish: DialectWish = {}, host = 'vllm.example'): Dialect {
+  return resolveDialect({ host, model: 'm', node: wish });
 }
 
-export function options(wish: DialectWish = {}, strict = false): ConversionOptions {
-  return { model: 'node-model', dialect: dialect(wish), strict, newId: countingIds(), now: () => 0 };
+export function options(wish: DialectWish = {}, strict = false, host?: string): ConversionOptions {
+  return { model: 'node-model', dialect: dialect(wish, host), strict, newId: countingIds(), now: () => 0 };
 }
 
 /** A request that is complete but for the fields given. */
@@ -28,8 +28,12 @@ export function request(fields: object = {}): Record<string, unknown> {
   return { model: 'claude-x', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }], ...fields };
 }
 
-export function convert(fields: object = {}, wish: DialectWish = {}): ConvertedRequest<MessagesState> {
-  return convertMessagesRequest(request(fields), options(wish));
+export function convert(
+  fields: object = {},
+  wish: DialectWish = {},
+  host?: string,
+): ConvertedRequest<MessagesState> {
+  return convertMessagesRequest(request(fields), options(wish, false, host));
 }
 
 /** A request with these messages, converted: the chat messages alone. */

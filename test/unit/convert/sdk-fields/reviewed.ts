@@ -22,6 +22,16 @@ const reviewed: readonly (readonly [reason: string, ...fields: readonly string[]
     'messages same *.thinking<adaptive>',
   ],
   [
+    'the default: what is done anyway',
+    'messages same *.allowed_callers[]=direct',
+    'messages same *.caller<direct>',
+    'messages same ImageTransformationsParam.oversized_image=downsize',
+    'messages same CitationsConfigParam.enabled=false',
+    'messages same *.clear_at=never',
+  ],
+  ['left out once the user has said more', 'messages changed *.clear_at=next_user_message'],
+  ['stands in the description of the tool', 'messages changed *.max_characters'],
+  [
     'without tools nothing can be chosen',
     'messages same *.tool_choice<auto>',
     'messages same *.tool_choice<none>',

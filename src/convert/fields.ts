@@ -1,0 +1,232 @@
+import type { Dropped, Unread } from './dropped.ts';
+import { isObject, type JsonObject } from './json.ts';
+import { limits } from './limits.ts';
+import {
+  asList,
+  asObject,
+  asString,
+  invalid,
+  isNestedWithin,
+  missing,
+  type NumberRange,
+  pathOf,
+  wrongType,
+} from './request-fields.ts';
+import { WrittenNumber } from './written-numbers.ts';
+
+/**
+ * The one way to read an object of a caller's request. It remembers which members were taken; `Dropped` names the
+ * others once the request is converted, so that a member that no code reads cannot be lost in silence. The object
+ * itself cannot be reached. A wrong type is a ConversionError with the path; null counts as absent.
+ */
+export class Fields implements Unread {
+  readonly #object: JsonObject;
+  readonly #dropped: Dropped;
+  readonly #owner: Fields | undefined;
+  readonly #key: string;
+  readonly #index: number | undefined;
+  readonly #taken: string[] = [];
+  #hints = none;
+  #whole = false;
+
+  private constructor(object: JsonObject, owner: Fields | Dropped, key: string = '', index?: number) {
+    this.#object = object;
+    this.#owner = owner instanceof Fields ? owner : undefined;
+    this.#dropped = owner instanceof Fields ? owner.#dropped : owner;
+    this.#key = key;
+    this.#index = index;
+    this.#dropped.watch(this);
+  }
+
+  /** The request itself. */
+  static of(body: unknown, dropped: Dropped): Fields {
+    return new Fields(asObject(body, 'body'), dropped);
+  }
+
+  /** Path of this object, as `messages[0].content[1]`; '' for the request itself. */
+  get at(): string {
+    if (this.#owner === undefined) return '';
+    const path = this.#owner.path(this.#key);
+    return this.#index === undefined ? path : pathOf(path, this.#index);
+  }
+
+  /** Path of a member. */
+  path(key: string): string {
+    return pathOf(this.at, key);
+  }
+
+  text(key: string): string | undefined {
+    const value = this.#take(key);
+    return typeof value === 'string' || value === undefined ? value : asString(value, this.path(key));
+  }
+
+  neededText(key: string): string {
+    const value = this.#need(key);
+    return typeof value === 'string' ? value : asString(value, this.path(key));
+  }
+
+  flag(key: string): boolean | undefined {
+    const value = this.#take(key);
+    if (value === undefined || typeof value === 'boolean') return value;
+    throw wrongType(this.path(key), 'boolean', value);
+  }
+
+  number(key: string, range: NumberRange = {}): number | undefined {
+    const taken = this.#take(key);
+    if (taken === undefined) return undefined;
+    const value = taken instanceof WrittenNumber ? Number(taken.written) : taken;
+    const fits = range.integer === true ? Number.isSafeInteger(value) : Number.isFinite(value);
+    if (typeof value !== 'number' || !fits)
+      throw wrongType(this.path(key), range.integer === true ? 'integer' : 'number', value);
+    if (range.least !== undefined && value < range.least)
+      throw invalid(this.path(key), `Input should be greater than or equal to ${range.least}`);
+    if (range.most !== undefined && value > range.most)
+      throw invalid(this.path(key), `Input should be less than or equal to ${range.most}`);
+    return value;
+  }
+
+  object(key: string): Fields | undefined {
+    const value = this.#take(key);
+    return value === undefined ? undefined : this.#member(value, key);
+  }
+
+  neededObject(key: string): Fields {
+    return this.#member(this.#need(key), key);
+  }
+
+  objects(key: string, most: number): readonly Fields[] | undefined {
+    const value = this.#take(key);
+    return value === undefined ? undefined : this.#members(value, key, most);
+  }
+
+  neededObjects(key: string, most: number): readonly Fields[] {
+    return this.#members(this.#need(key), key, most);
+  }
+
+  texts(key: string, most: number): readonly string[] | undefined {
+    const value = this.#take(key);
+    if (value === undefined) return undefined;
+    return this.#list(value, key, most).map((item, index) =>
+      typeof item === 'string' ? item : asString(item, pathOf(this.path(key), index)),
+    );
+  }
+
+  /** A member that is a text or an object. */
+  textOrObject(key: string): string | Fields | undefined {
+    const value = this.#take(key);
+    return value === undefined || typeof value === 'string' ? value : this.#member(value, key);
+  }
+
+  /** A member that is a text or a list of objects. */
+  textOrObjects(key: string, most: number): string | readonly Fields[] | undefined {
+    const value = this.#take(key);
+    return value === undefined || typeof value === 'string' ? value : this.#members(value, key, most);
+  }
+
+  /** A member that is a text or a list of texts. */
+  textOrTexts(key: string, most: number): string | readonly string[] | undefined {
+    return typeof this.#object[key] === 'string' ? this.text(key) : this.texts(key, most);
+  }
+
+  /** An object that is passed on as it is and not looked into: a schema, the input of a tool. */
+  whole(key: string): JsonObject | undefined {
+    const value = this.#take(key);
+    return value === undefined ? undefined : this.#unread(value, key);
+  }
+
+  neededWhole(key: string): JsonObject {
+    return this.#unread(this.#need(key), key);
+  }
+
+  /** The type of what a member holds, for those that may hold several; not taken. */
+  kind(key: string): 'absent' | 'text' | 'list' | 'object' | 'other' {
+    const value = this.#object[key];
+    if (value === undefined || value === null) return 'absent';
+    if (typeof value === 'string') return 'text';
+    if (Array.isArray(value)) return 'list';
+    return isObject(value) ? 'object' : 'other';
+  }
+
+  /** Takes a member without reading it; whether the caller asks for something with it. */
+  asked(key: string): boolean {
+    return isAsked(this.#take(key));
+  }
+
+  /** Which members change no answer: they are named as hints if no one takes them; all others are losses. */
+  hints(keys: ReadonlySet<string>): void {
+    this.#hints = keys;
+  }
+
+  /** Takes members that say nothing to a model: ids and states of the history. The page of the format lists them. */
+  unneeded(...keys: readonly string[]): undefined {
+    for (const key of keys) this.#take(key);
+  }
+
+  /** Names a member as a loss unless it says what is done anyway. */
+  lossUnless(key: string, ...done: readonly unknown[]): void {
+    const value = this.#take(key);
+    if (isAsked(value) && !done.includes(value)) this.#dropped.loss(this.path(key));
+  }
+
+  /** Names the object itself as not carried, in place of its members. */
+  dropWhole(as: 'loss' | 'hint'): void {
+    this.#whole = true;
+    this.#dropped[as](this.at);
+  }
+
+  nameUnread(): void {
+    const taken = this.#taken;
+    for (const key of Object.keys(this.#object))
+      if (!taken.includes(key) && isAsked(this.#object[key]) && !this.#isDropped())
+        this.#dropped[this.#hints.has(key) ? 'hint' : 'loss'](this.path(key));
+  }
+
+  #isDropped(): boolean {
+    let object: Fields | undefined = this;
+    while (object !== undefined && !object.#whole) object = object.#owner;
+    return object !== undefined;
+  }
+
+  #take(key: string): unknown {
+    const value = this.#object[key];
+    if (value === undefined) return undefined;
+    this.#taken.push(key);
+    return value === null ? undefined : value;
+  }
+
+  #need(key: string): unknown {
+    const value = this.#take(key);
+    if (value === undefined) throw missing(this.path(key));
+    return value;
+  }
+
+  #member(value: unknown, key: string, index?: number): Fields {
+    if (isObject(value)) return new Fields(value, this, key, index);
+    const path = this.path(key);
+    throw wrongType(index === undefined ? path : pathOf(path, index), 'object', value);
+  }
+
+  #members(value: unknown, key: string, most: number): readonly Fields[] {
+    return this.#list(value, key, most).map((item, index) => this.#member(item, key, index));
+  }
+
+  // The path is put together only for a refusal.
+  #list(value: unknown, key: string, most: number): readonly unknown[] {
+    return Array.isArray(value) && value.length <= most ? value : asList(value, this.path(key), most);
+  }
+
+  #unread(value: unknown, key: string): JsonObject {
+    if (!isObject(value)) throw wrongType(this.path(key), 'object', value);
+    if (!isNestedWithin(value, limits.nesting))
+      throw invalid(this.path(key), `Input should not be nested more than ${limits.nesting} levels deep`);
+    return value;
+  }
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** Whether a caller said something: null, false and empty lists or objects ask for nothing. */
+function isAsked(value: unknown): boolean {
+  if (value === undefined || value === null || value === false) return false;
+  return typeof value !== 'object' || Object.keys(value).length > 0;
+}

@@ -1,0 +1,27 @@
+import type { ChatAssistantMessage } from './chat-request.ts';
+import type { KeptSignatures } from './kept-signatures.ts';
+
+/**
+ * The message with what the node signed in it, where the node put it: Gemini refuses a call whose thought signature is
+ * missing. `reasoning_details` hold the reasoning itself, so that it is not sent a second time as text.
+ */
+export function withSignatures(
+  message: ChatAssistantMessage,
+  kept: readonly KeptSignatures[],
+): ChatAssistantMessage {
+  if (kept.length === 0) return message;
+  const { reasoning, reasoning_content, ...rest } = message;
+  const details = kept.flatMap((each) => each.details ?? []);
+  const extra = kept.findLast((each) => each.message !== undefined)?.message;
+  const calls = rest.tool_calls?.map((call) => {
+    const own = kept.findLast(({ calls }) => calls !== undefined && Object.hasOwn(calls, call.id));
+    const content = own?.calls?.[call.id];
+    return content === undefined ? call : { ...call, extra_content: content };
+  });
+  return {
+    ...(details.length > 0 ? rest : message),
+    ...(details.length > 0 ? { reasoning_details: details } : {}),
+    ...(extra === undefined ? {} : { extra_content: extra }),
+    ...(calls === undefined ? {} : { tool_calls: calls }),
+  };
+}
