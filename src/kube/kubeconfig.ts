@@ -4,6 +4,7 @@ import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { HttpMethod, KubeConfig, RequestContext } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import * as z from 'zod';
+import { checkKubeconfig } from './check-kubeconfig.ts';
 import type { ClusterConfig, Credentials, TlsOptions } from './credentials.ts';
 
 export interface KubeconfigSource {
@@ -117,6 +118,7 @@ export function loadKubeconfig(source: KubeconfigSource): SharedKubeConfig {
   }
   if (source.context !== undefined) selectContext(config, source.context);
   override(config, source);
+  checkKubeconfig(config);
   checkCluster(config);
   prepareExecPlugin(config, folder);
   return config;

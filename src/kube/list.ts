@@ -40,6 +40,7 @@ export async function* listPages(client: KubeClient, request: ListRequest): Asyn
     const query = { ...request.query, limit: PAGE, continue: next };
     const answer = await client.request({ ...request, method: 'GET', query, timeoutMs: 30_000 });
     const list = readList(answer, request.path);
+    mustGoOn(list.next, next, request.path);
     yield { items: list.items, resourceVersion: list.resourceVersion };
     next = list.next;
   } while (next);
@@ -78,8 +79,15 @@ export async function listObjects(
     const list = readList(parseObject(splitter.frame, false), path);
     // A part of it, though nobody asked for parts: taken for the whole, it would close the keys that are missing.
     if (!list.next) return list.resourceVersion;
+    mustGoOn(list.next, next, path);
     next = list.next;
   }
+}
+
+/** A list that goes on from where it just went on would be read until the memory is full. */
+function mustGoOn(next: string | undefined, asked: string | undefined, path: string): void {
+  if (!next || next !== asked) return;
+  throw new ApiError(0, 'InvalidResponse', `the list of ${path} names the same page again`);
 }
 
 function readList(answer: unknown, path: string) {

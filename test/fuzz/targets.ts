@@ -4,6 +4,7 @@ import { fuzzHttp } from './http.ts';
 import { fuzzNodes } from './nodes.ts';
 import { parserProperties } from './parsers.ts';
 import { checkProperties } from './properties.ts';
+import { fuzzTypes } from './types.ts';
 import { fuzzWatch } from './watch.ts';
 
 const targets: Readonly<Record<string, (options: FuzzOptions) => Promise<FuzzReport>>> = {
@@ -16,6 +17,7 @@ const targets: Readonly<Record<string, (options: FuzzOptions) => Promise<FuzzRep
     return await fuzzNodes(ground, options);
   },
   parsers: (options) => checkProperties('parsers', parserProperties, options),
+  types: (options) => fuzzTypes(standaloneGround, options),
   watch: fuzzWatch,
 };
 
