@@ -55,6 +55,7 @@ export function outcomeOfError({ code }: UpstreamError): AttemptOutcome {
 }
 
 const byCode: Readonly<Record<UpstreamErrorCode, AttemptOutcome>> = {
+  local: 'not_sent',
   connect_refused: 'connect_error',
   connect_timeout: 'connect_error',
   dns: 'connect_error',

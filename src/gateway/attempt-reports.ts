@@ -2,6 +2,7 @@ import type { AttemptMetrics } from '../observe/attempt-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { RequestMetrics } from '../observe/request-metrics.ts';
 import type { Candidate } from '../store/store.ts';
+import type { UpstreamError } from '../upstream/error.ts';
 import { type AttemptOutcome, outcomeOf, outcomeOfStatus } from './attempt-outcome.ts';
 import type { Circuits } from './circuits.ts';
 import type { Failure } from './failure.ts';
@@ -25,6 +26,9 @@ export interface AttemptReports {
   failedOver(failure: Failure): void;
 }
 
+/** A shortage of our own is logged no more often than this. */
+const quietMs = 30_000;
+
 /** An error that a node tells in the middle of its answer may be about the request; a long answer is no failure either. */
 const saysNothing: ReadonlySet<AttemptOutcome> = new Set(['server_error', 'too_long']);
 
@@ -37,6 +41,12 @@ export function createAttemptReports(options: {
   readonly now: () => number;
 }): AttemptReports {
   const { circuits, counters, requests, log, now } = options;
+  let shortageLoggedMs = Number.NEGATIVE_INFINITY;
+  const logShortage = ({ detail }: UpstreamError): void => {
+    if (Math.abs(now() - shortageLoggedMs) < quietMs) return;
+    shortageLoggedMs = now();
+    log.warn({ code: detail }, 'The gateway is short of sockets, ports or memory: requests are not sent');
+  };
   return {
     began: ({ node, model }) => circuits.began(node.id, model),
     ended({ node, model }, status) {
@@ -61,7 +71,10 @@ export function createAttemptReports(options: {
       reportFailure(circuits, node.id, model, failure, now());
       const outcome = outcomeOf(failure);
       counters.attempted(node.id, outcome);
-      return 'status' in failure ? `${node.id}: ${outcome} (${failure.status})` : `${node.id}: ${outcome}`;
+      const cause = 'cause' in failure ? failure.cause : undefined;
+      if (cause?.code === 'local') logShortage(cause);
+      const detail = cause?.detail ?? ('status' in failure ? failure.status : undefined);
+      return detail === undefined ? `${node.id}: ${outcome}` : `${node.id}: ${outcome} (${detail})`;
     },
     failedOver: (failure) => requests.failedOver(outcomeOf(failure)),
   };

@@ -43,5 +43,7 @@ export function connectionFault(cause: UpstreamError): Extract<Failure, { kind: 
 /** How a connection's end looks from inside an answer. */
 export function cutBy(cause: UpstreamError): UpstreamFault {
   const { error } = connectionFailure(cause);
+  if (cause.code === 'local')
+    return new UpstreamFault('interrupted', error.message, { status: error.entry.status });
   return new UpstreamFault(error.code === 'upstream_timeout' ? 'timeout' : 'interrupted', error.message);
 }

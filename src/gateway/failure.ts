@@ -68,6 +68,10 @@ export function ownError(status: number): GatewayError | undefined {
 
 /** A connection that failed or ended too early, as an error of the catalogue. */
 export function connectionFailure(cause: UpstreamError): Extract<Failure, { kind: 'none' }> {
+  if (cause.code === 'local') {
+    const message = `The request was not sent: ${cause.message}; try again shortly.`;
+    return { kind: 'none', error: new GatewayError('gateway_busy', message, { cause }), cause };
+  }
   const timeout = cause.code.endsWith('_timeout');
   const message = `The model server gave no complete answer: ${cause.message}.`;
   return {

@@ -118,6 +118,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   requests.declare({ routes: routeNames, errors: errorCodes, keyRefusals, failoverReasons: failedOutcomes });
   requests.observe({ inFlight: () => inFlight });
   metrics.circuits.observe(circuits.notClosed);
+  attempts.observe(() => pools.replays());
   const app = createApp(context);
   declareRoutes(app, context, createKeysApi({ store, now, randomBytes }));
   const servers = createTrafficServers(context, options.tls, answersOf(app, context));

@@ -41,7 +41,9 @@ function reportBroken(
   model: string,
   { code, answered }: UpstreamError,
 ): void {
-  if (code === 'first_byte_timeout' || code === 'idle_timeout' || code === 'total_timeout') {
+  if (code === 'local') {
+    circuits.abandoned(node, model);
+  } else if (code === 'first_byte_timeout' || code === 'idle_timeout' || code === 'total_timeout') {
     circuits.timedOut(node, model);
   } else if (answered) {
     circuits.answered(node, model, 502);

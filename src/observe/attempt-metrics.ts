@@ -6,9 +6,11 @@ export interface AttemptMetrics {
   attempted(node: string, outcome: string): void;
   /** The node is gone: its series end. */
   forget(node: string): void;
+  /** Hands over what is read at each scrape: how often each node's requests were sent again on a fresh connection. */
+  observe(replays: () => Iterable<{ readonly node: string; readonly value: number }>): void;
 }
 
-/** Registers `modelgateway_upstream_attempts_total`. */
+/** Registers `modelgateway_upstream_attempts_total` and `modelgateway_upstream_replays_total`. */
 export function createAttemptMetrics(registry: Registry): AttemptMetrics {
   const nodes = new Map<string, Map<string, number>>();
   registerCollected(
@@ -25,6 +27,19 @@ export function createAttemptMetrics(registry: Registry): AttemptMetrics {
       }
     },
   );
+  let replays: () => Iterable<{ readonly node: string; readonly value: number }> = () => [];
+  registerCollected(
+    registry,
+    {
+      name: 'modelgateway_upstream_replays_total',
+      help: 'Requests that were sent again on a fresh connection, because the node had just closed the used one.',
+      type: 'counter',
+      labelNames: ['node'],
+    },
+    function* (): Iterable<Sample> {
+      for (const { node, value } of replays()) yield { labels: { node }, value };
+    },
+  );
   return {
     attempted(node, outcome) {
       let outcomes = nodes.get(node);
@@ -35,5 +50,8 @@ export function createAttemptMetrics(registry: Registry): AttemptMetrics {
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     },
     forget: (node) => void nodes.delete(node),
+    observe: (read) => {
+      replays = read;
+    },
   };
 }

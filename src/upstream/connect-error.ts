@@ -1,10 +1,24 @@
 import { UpstreamError } from './error.ts';
 
+/** What this process or its machine lacks, whatever the model server does. */
+const shortages: ReadonlySet<string> = new Set([
+  'EMFILE',
+  'ENFILE',
+  'EADDRNOTAVAIL',
+  'ENOBUFS',
+  'ENOMEM',
+  'EAI_MEMORY',
+]);
+
 /** What a failed connect means. `connected`: TCP stood already, so that the fault is in the TLS handshake. */
 export function connectError(cause: unknown, connected: boolean): UpstreamError {
   if (cause instanceof UpstreamError) return cause;
   const codes = errorCodes(cause);
   const detail = codes[0];
+  // All of them: where IPv6 is off, its addresses fail with EADDRNOTAVAIL beside an IPv4 address that refuses.
+  if (codes.length > 0 && codes.every((code) => shortages.has(code))) {
+    return new UpstreamError('local', false, detail);
+  }
   if (connected) return new UpstreamError('tls', false, detail);
   if (syscall(cause) === 'getaddrinfo') return new UpstreamError('dns', false, detail);
   // Of several addresses one refused and another was silent: the refusal says more.
@@ -14,10 +28,20 @@ export function connectError(cause: unknown, connected: boolean): UpstreamError 
   return new UpstreamError('connect_refused', false, detail);
 }
 
+/** The code of a socket's error, of a fixed vocabulary; undefined if there is none. */
+export function errorCode(cause: unknown): string | undefined {
+  return errorCodes(cause)[0];
+}
+
 function errorCodes(cause: unknown): string[] {
   const errors: unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
   return errors.flatMap((error) =>
-    error instanceof Error && 'code' in error && typeof error.code === 'string' ? [error.code] : [],
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    /^[A-Z][A-Z\d_]*$/.test(error.code)
+      ? [error.code]
+      : [],
   );
 }
 

@@ -1,4 +1,4 @@
-import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
+import type { LookupAddress, LookupOptions } from 'node:dns';
 import { isIP, connect as netConnect, type Socket } from 'node:net';
 import {
   checkServerIdentity,
@@ -31,11 +31,7 @@ type NetLookup = (
  * How connections to one model server are opened: only to addresses that the rules allow, looked up once, so
  * that a name cannot change between check and use; happy eyeballs among those; TLS always verified.
  */
-export function connector(
-  connection: UpstreamConnection,
-  rules: AddressRules,
-  lookup: Lookup = (hostname, options, callback) => systemLookup(hostname, options, callback),
-): Connect {
+export function connector(connection: UpstreamConnection, rules: AddressRules, lookup: Lookup): Connect {
   const url = new URL(connection.baseURL);
   const secure = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '');

@@ -16,7 +16,7 @@ export interface UpstreamConnection {
   readonly timeouts: {
     /** From the start of the name look-up until the connection (TLS included) stands. */
     readonly connectSeconds: number;
-    /** From the request's writing until the response head has come. */
+    /** From the end of the request until the response head has come. The node may take as long to receive the request. */
     readonly firstByteSeconds: number;
     /** Between two pieces of the body; not counted while the reader has paused. */
     readonly idleSeconds: number;

@@ -1,5 +1,7 @@
 /** What kept an attempt from a full answer. */
 export type UpstreamErrorCode =
+  /** This process or its machine is short of descriptors, ports or memory: it says nothing of the model server. */
+  | 'local'
   | 'connect_refused'
   | 'connect_timeout'
   | 'dns'
@@ -13,6 +15,7 @@ export type UpstreamErrorCode =
   | 'too_large';
 
 const messages: Record<UpstreamErrorCode, string> = {
+  local: 'the gateway is short of sockets, ports or memory',
   connect_refused: 'the connection was refused',
   connect_timeout: 'no connection within the connect timeout',
   dns: 'the host name could not be resolved',
@@ -34,6 +37,8 @@ export class UpstreamError extends Error {
   readonly code: UpstreamErrorCode;
   /** Whether the response head had arrived. */
   readonly answered: boolean;
+  /** An OpenSSL or errno code, or another word of a fixed vocabulary. */
+  readonly detail: string | undefined;
 
   /**
    * `detail` comes from a fixed vocabulary (an OpenSSL or errno code), never from the upstream. The first error
@@ -44,5 +49,6 @@ export class UpstreamError extends Error {
     this.name = 'UpstreamError';
     this.code = code;
     this.answered = answered;
+    this.detail = detail;
   }
 }

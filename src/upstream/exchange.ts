@@ -7,6 +7,9 @@ import { requestHead } from './prepare.ts';
 import type { AssembledBody, UpstreamRequest } from './request.ts';
 import type { Slot, SlotUser } from './slot.ts';
 
+/** How soon after the request a node that had not read it closes a used connection. */
+const staleMs = 1_000;
+
 /**
  * One request and its answer: who uses a connection, the caller's abort handle and its pause control in one object,
  * because this is made for every request.
@@ -42,7 +45,7 @@ export class Exchange implements SlotUser {
     this.#body = request.body;
     const { totalSeconds, firstByteSeconds, idleSeconds } = this.#timeouts;
     const shortestMs = Math.min(totalSeconds, firstByteSeconds, idleSeconds) * 1000;
-    this.#slot = pool.acquire(this.#startedMs + shortestMs);
+    this.#slot = pool.acquire(this.#startedMs, this.#startedMs + shortestMs);
     this.#send();
   }
 
@@ -80,6 +83,11 @@ export class Exchange implements SlotUser {
 
   onHead(status: number, headers: UpstreamHeaders): void {
     if (this.#done) return;
+    // Sent as the node closed an idle connection, or it would have read the request: RFC 9110 §15.5.9 lets it be repeated.
+    if (status === 408 && this.#isStale()) {
+      this.#retry();
+      return;
+    }
     this.#answered = true;
     this.#body = undefined;
     this.#cameMs = performance.now();
@@ -102,9 +110,9 @@ export class Exchange implements SlotUser {
 
   onLost(error: UpstreamError): void {
     if (this.#done) return;
-    // A used connection that the node closed as it was being used again, most likely before it read the request.
-    if (error.code === 'reset' && !this.#slot.begun && this.#slot.served > 0) this.#retry();
-    else this.#fail(error.code === 'reset' ? new UpstreamError('reset', this.#answered) : error);
+    if (error.code === 'reset' && !this.#slot.begun && this.#isStale()) this.#retry();
+    else if (error.code === 'reset') this.#fail(new UpstreamError('reset', this.#answered, error.detail));
+    else this.#fail(error);
   }
 
   checkTime(nowMs: number): number {
@@ -126,9 +134,19 @@ export class Exchange implements SlotUser {
     this.#fail(new UpstreamError(code, this.#answered));
   }
 
+  /**
+   * Whether this is a used connection that the node closed as it was being used again, most likely before it read the
+   * request. Later it has read it, and may have died of it: to send it again would repeat that, and be paid for twice.
+   */
+  #isStale(): boolean {
+    const { served, writtenMs } = this.#slot;
+    return served > 0 && (writtenMs === 0 || performance.now() - writtenMs <= staleMs);
+  }
+
   /** A fresh connection has served nobody, so that this happens once. */
   #retry(): void {
     this.#retried = true;
+    this.#pool.counts.replays += 1;
     this.#pool.discard(this.#slot);
     this.#slot = this.#pool.acquireFresh();
     this.#send();

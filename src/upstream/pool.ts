@@ -5,23 +5,39 @@ import { Slot } from './slot.ts';
 /** Unused connections kept to one node; more are closed when their request ends. */
 const maxIdle = 512;
 
+/** What is counted of a node's connections, however often its pool is replaced. */
+export interface ConnectionCounts {
+  /** Requests that were sent again on a fresh connection, because the used one had ended. */
+  replays: number;
+}
+
+export interface PoolOptions {
+  readonly connect: Connect;
+  /** How long the next connection is used, in milliseconds. */
+  readonly lifeMs: () => number;
+  readonly counts: ConnectionCounts;
+  /** Told when there are connections again: from then on `sweep` is to be called, until it says that there are none. */
+  readonly onOpen: (pool: Pool) => void;
+}
+
 /**
- * The connections to one model server: as many as there are requests in flight, the one used last reused first.
+ * The connections to one model server: as many as there are requests in flight. Idle ones are used in turns, so that all
+ * replicas behind one address get work; each is used for a limited time, so that new replicas get some soon.
  */
 export class Pool {
-  readonly #connect: Connect;
-  readonly #onOpen: (pool: Pool) => void;
+  readonly counts: ConnectionCounts;
+  readonly #options: PoolOptions;
   readonly #slots = new Set<Slot>();
+  /** The one that has been idle longest first. */
   readonly #idle: Slot[] = [];
   /** When one of the requests may have taken too long. To look at all each time was half of what thousands of silent streams cost. */
   #checkAtMs = Number.POSITIVE_INFINITY;
   #closing = false;
   readonly #waiting: (() => void)[] = [];
 
-  /** `onOpen` is told when there are connections again: from then on `sweep` is to be called, until it says that there are none. */
-  constructor(connect: Connect, onOpen: (pool: Pool) => void) {
-    this.#connect = connect;
-    this.#onOpen = onOpen;
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.counts = options.counts;
   }
 
   /** Connections that stand or are being opened. */
@@ -30,24 +46,25 @@ export class Pool {
   }
 
   /**
-   * A connection for one request; the caller gives it back by `release` or `discard`. `checkAtMs`, of `performance.now`: when
-   * the request may have taken too long.
+   * A connection for one request; the caller gives it back by `release` or `discard`. `checkAtMs`: when the request may have
+   * taken too long. Both are times of `performance.now`.
    */
-  acquire(checkAtMs: number): Slot {
+  acquire(nowMs: number, checkAtMs: number): Slot {
     if (checkAtMs < this.#checkAtMs) this.#checkAtMs = checkAtMs;
     for (;;) {
-      const slot = this.#idle.pop();
+      const slot = this.#idle.shift();
       if (slot === undefined) return this.acquireFresh();
-      if (slot.usable) return slot;
+      if (slot.usable(nowMs)) return slot;
       this.discard(slot);
     }
   }
 
   /** A connection that has served nobody yet. */
   acquireFresh(): Slot {
-    const slot = new Slot(this.#connect, this.#onDisconnect);
+    const { connect, lifeMs, onOpen } = this.#options;
+    const slot = new Slot(connect, lifeMs(), this.#onDisconnect);
     this.#slots.add(slot);
-    if (this.#slots.size === 1) this.#onOpen(this);
+    if (this.#slots.size === 1) onOpen(this);
     return slot;
   }
 
@@ -94,7 +111,7 @@ export class Pool {
     if (nowMs >= this.#checkAtMs) this.#checkAtMs = this.#checkTimes(nowMs);
     for (const slot of this.#idle.slice()) {
       if (slot.idleUntilMs === 0) slot.idleUntilMs = nowMs + slot.restMs;
-      if (nowMs >= slot.idleUntilMs) this.#forget(slot);
+      if (nowMs >= slot.idleUntilMs || !slot.usable(nowMs)) this.#forget(slot);
     }
     return this.#slots.size > 0;
   }

@@ -1,12 +1,17 @@
 import type { AddressRules } from './address.ts';
 import { connector, type Lookup } from './connect.ts';
 import type { UpstreamConnection } from './connection.ts';
-import { Pool } from './pool.ts';
+import { type ConnectionCounts, Pool } from './pool.ts';
+import { sharedLookup } from './shared-lookup.ts';
 
 interface Entry {
   connection: UpstreamConnection;
   readonly pool: Pool;
 }
+
+/** How long a connection is used: five minutes, a fifth more or less (contract: Connections). */
+const shortestLifeMs = 240_000;
+const longestLifeMs = 360_000;
 
 /** How often times are looked at, so that a timeout is noticed this late at most. */
 const sweepMs = 250;
@@ -14,17 +19,30 @@ const sweepMs = 250;
 /** One pool for each node. A node whose connection fields changed gets a new one; the old one drains. */
 export class Pools {
   readonly #rules: AddressRules;
-  readonly #lookup: Lookup | undefined;
+  readonly #lookup: Lookup;
+  readonly #lifeMs: () => number;
   readonly #entries = new Map<string, Entry>();
   readonly #draining = new Set<Pool>();
   /** Those with connections. One timer looks at all: one for each of 1,000 nodes kept a process awake that had nothing to do. */
   readonly #open = new Set<Pool>();
   #sweeper: NodeJS.Timeout | undefined;
 
-  /** `lookup` resolves names in place of the system, for tests. */
-  constructor(options: { readonly rules: AddressRules; readonly lookup?: Lookup }) {
+  /** For tests `lookup` resolves names in place of the system, and `lifeMs` says how long the next connection is used. */
+  constructor(options: {
+    readonly rules: AddressRules;
+    readonly lookup?: Lookup;
+    readonly lifeMs?: () => number;
+  }) {
     this.#rules = options.rules;
-    this.#lookup = options.lookup;
+    this.#lookup = sharedLookup(options.lookup);
+    this.#lifeMs = options.lifeMs ?? (() => connectionLifeMs(Math.random()));
+  }
+
+  /** How often each node's requests were sent again on a fresh connection; a node without any is left out. */
+  *replays(): Iterable<{ readonly node: string; readonly value: number }> {
+    for (const [node, { pool }] of this.#entries) {
+      if (pool.counts.replays > 0) yield { node, value: pool.counts.replays };
+    }
   }
 
   /**
@@ -41,7 +59,8 @@ export class Pools {
       }
     }
     const connect = connector(connection, this.#rules, this.#lookup);
-    const pool = new Pool(connect, this.#onOpen);
+    const counts: ConnectionCounts = entry?.pool.counts ?? { replays: 0 };
+    const pool = new Pool({ connect, lifeMs: this.#lifeMs, counts, onOpen: this.#onOpen });
     this.#entries.set(id, { connection, pool });
     if (entry !== undefined) this.#drain(entry.pool);
     return pool;
@@ -84,6 +103,11 @@ export class Pools {
     this.#draining.add(pool);
     void pool.close().then(() => this.#draining.delete(pool));
   }
+}
+
+/** In milliseconds; `random` is in [0, 1). Connections that were opened together are not closed together. */
+export function connectionLifeMs(random: number): number {
+  return shortestLifeMs + (longestLifeMs - shortestLifeMs) * random;
 }
 
 function samePool(a: UpstreamConnection, b: UpstreamConnection): boolean {

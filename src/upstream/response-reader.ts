@@ -11,14 +11,16 @@ export interface ResponseListener {
   onComplete(): void;
 }
 
-/** Longest response head, and longest trailers, in bytes. */
+/** Longest response head, longest trailers, and most that chunk extensions may be longer than the body, in bytes. */
 const longestHead = 64 * 1024;
+/** Longest time that a server is believed to keep an idle connection, in seconds. */
+const longestKeepAlive = 600;
 /** Digits of a length: more could not be counted exactly. */
 const mostDigits = 15;
 const mostHexDigits = 12;
 
 const headEnd = Buffer.from('\r\n\r\n');
-const statusLine = /^HTTP\/1\.[01] \d{3}(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const statusLine = /^HTTP\/1\.[01] [1-9]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const fieldName = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
 const badValue = /[^\t\x20-\x7e\x80-\xff]/;
 
@@ -55,8 +57,10 @@ export class ResponseReader {
   #head = '';
   /** What is left of a body or chunk, or the size of a chunk so far. */
   #left = 0;
-  /** Digits of a chunk's size, or bytes of extensions and trailers. */
+  /** Digits of a chunk's size, or bytes of trailers. */
   #count = 0;
+  /** Bytes of chunk extensions, less the bytes of the body: a byte of the body may not cost 64 KiB of them each time. */
+  #extensions = 0;
 
   /** The next response is for this listener. */
   expect(listener: ResponseListener): void {
@@ -66,6 +70,11 @@ export class ResponseReader {
     this.reusable = false;
     this.keepAliveSeconds = undefined;
     this.#head = '';
+  }
+
+  /** What still comes of the present response is reported to nobody. */
+  ignore(): void {
+    this.#listener = undefined;
   }
 
   /** Reads a piece. Throws an UpstreamError of code `protocol`, `too_large` or `reset`; nothing can be read after it. */
@@ -166,24 +175,28 @@ export class ResponseReader {
   }
 
   /** How the body ends, and whether the connection lasts (RFC 9112 §6.3, §9.3). */
-  #frame(status: number, headers: UpstreamHeaders, lasting: boolean): void {
+  #frame(status: number, headers: UpstreamHeaders, isHTTP11: boolean): void {
     const connection = headers.get('connection');
     this.reusable =
       connection === undefined
-        ? lasting
-        : (lasting || /(?:^|[\s,])keep-alive(?:$|[\s,])/i.test(connection)) &&
+        ? isHTTP11
+        : (isHTTP11 || /(?:^|[\s,])keep-alive(?:$|[\s,])/i.test(connection)) &&
           !/(?:^|[\s,])close(?:$|[\s,])/i.test(connection);
     const keepAlive = headers.get('keep-alive');
     if (keepAlive !== undefined) {
-      const seconds = /(?:^|[\s,])timeout=(\d{1,9})/i.exec(keepAlive)?.[1];
-      if (seconds !== undefined) this.keepAliveSeconds = Number(seconds);
+      const seconds = /(?:^|[\s,])timeout=(\d+)/i.exec(keepAlive)?.[1];
+      if (seconds !== undefined) this.keepAliveSeconds = Math.min(Number(seconds), longestKeepAlive);
     }
     const coding = headers.get('transfer-encoding');
     const announced = headers.get('content-length');
     if (announced !== undefined && (coding !== undefined || !isLength(announced))) throw broken(false);
+    // No other coding was asked for and none is undone here; in HTTP/1.0 the framing is faulty (RFC 9112 §6.1).
+    if (coding !== undefined && !(isHTTP11 && coding.toLowerCase() === 'chunked')) throw broken(false);
     if (status === 204 || status === 304) this.#stage = 'complete';
-    else if (coding !== undefined && /(?:^|[\s,])chunked\s*$/i.test(coding)) this.#beginSize();
-    else if (announced !== undefined) {
+    else if (coding !== undefined) {
+      this.#extensions = 0;
+      this.#beginSize();
+    } else if (announced !== undefined) {
       this.#left = Number(announced);
       this.#stage = this.#left === 0 ? 'complete' : 'length';
     } else {
@@ -195,6 +208,7 @@ export class ResponseReader {
   #takeBody(piece: Buffer, from: number): number {
     const stop = Math.min(piece.length, from + this.#left);
     this.#left -= stop - from;
+    if (this.#extensions > 0) this.#extensions = Math.max(0, this.#extensions - (stop - from));
     if (this.#left === 0) this.#stage = this.#stage === 'chunk' ? 'chunkReturn' : 'complete';
     this.#listener?.onBody(stop - from === piece.length ? piece : piece.subarray(from, stop));
     return stop;
@@ -226,7 +240,8 @@ export class ResponseReader {
           continue;
         }
         case 'extension':
-          this.#lengthen();
+          this.#extensions += 1;
+          if (this.#extensions > longestHead) throw tooLarge(true);
           if (c === carriageReturn) this.#stage = 'sizeEnd';
           else if (c === lineFeed) throw broken(true);
           continue;

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { type BatchedWriter, writeTogether } from './batches.ts';
 import type { Connect } from './connect.ts';
+import { errorCode } from './connect-error.ts';
 import { UpstreamError } from './error.ts';
 import { freeBuffer } from './free-buffer.ts';
 import type { AssembledBody } from './request.ts';
@@ -27,11 +28,18 @@ export class Slot implements BatchedWriter {
   served = 0;
   /** Whose request is under way. */
   user: SlotUser | undefined;
-  /** When the request under way was written, by `performance.now()`; 0: not yet. */
+  /**
+   * When the request under way was written, by `performance.now()`; 0: not yet. While a large one is being taken by the
+   * system: when that began.
+   */
   writtenMs = 0;
   /** When an unused connection is closed, by `performance.now()`; 0 where that is not yet known. */
   idleUntilMs = 0;
   readonly #onDisconnect: (slot: Slot) => void;
+  /** When the connection is too old for another request, by `performance.now()`. */
+  readonly #endMs: number;
+  /** What the socket failed by. */
+  #cause: string | undefined;
   readonly #reader = new ResponseReader();
   readonly #socket: Socket | undefined;
   #connected = false;
@@ -41,18 +49,19 @@ export class Slot implements BatchedWriter {
   /** A large body that was put together here, until the system has it and the node answers. */
   #assembled: Buffer | undefined;
 
-  /** `onDisconnect` is called when a socket that stood has closed. */
-  constructor(connect: Connect, onDisconnect: (slot: Slot) => void) {
+  /** Is used for `lifeMs` at most. `onDisconnect` is called when a socket that stood has closed. */
+  constructor(connect: Connect, lifeMs: number, onDisconnect: (slot: Slot) => void) {
     this.#onDisconnect = onDisconnect;
+    this.#endMs = performance.now() + lifeMs;
     this.#socket = connect((error, socket) => {
       if (socket === undefined) this.user?.onLost(error ?? new UpstreamError('reset', false));
       else this.#begin(socket);
     });
   }
 
-  /** False once the socket has begun to close: the next request would only wait for its end. */
-  get usable(): boolean {
-    return this.#socket?.destroyed === false;
+  /** False once the socket has begun to close, because the next request would only wait for its end, or is too old. */
+  usable(nowMs: number): boolean {
+    return this.#socket?.destroyed === false && nowMs < this.#endMs;
   }
 
   /** Whether the connection may carry another request: the last answer says so and is complete, and all of its request was taken. */
@@ -105,6 +114,7 @@ export class Slot implements BatchedWriter {
   /** Ends the socket at once, in whatever state it is; `done` is called when it has closed. */
   destroy(done: () => void): void {
     this.user = undefined;
+    this.#reader.ignore();
     const socket = this.#socket;
     if (socket === undefined || socket.closed) {
       queueMicrotask(done);
@@ -116,6 +126,9 @@ export class Slot implements BatchedWriter {
 
   #begin(socket: Socket): void {
     this.#connected = true;
+    socket.on('error', (cause) => {
+      this.#cause = errorCode(cause);
+    });
     socket.on('data', (piece: Buffer) => this.#take(piece));
     socket.on('end', () => {
       // Unused: at once, or a request might be written into it before it has closed on this side too.
@@ -123,7 +136,7 @@ export class Slot implements BatchedWriter {
       else if (!this.#reader.end()) this.#lost(new UpstreamError('reset', false));
     });
     socket.on('close', () => {
-      this.#lost(new UpstreamError('reset', false));
+      this.#lost(new UpstreamError('reset', false, this.#cause));
       this.#onDisconnect(this);
     });
     if (this.#waiting === undefined) return;
@@ -146,7 +159,10 @@ export class Slot implements BatchedWriter {
       socket.write(bytes);
     } else {
       socket.write(head, 'latin1');
-      socket.write(body instanceof Uint8Array ? body : this.#assemble(body));
+      const { user } = this;
+      socket.write(body instanceof Uint8Array ? body : this.#assemble(body), () => {
+        if (this.user === user) this.writtenMs = performance.now();
+      });
     }
     this.#batched = true;
     writeTogether(this);

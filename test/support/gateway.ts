@@ -102,11 +102,11 @@ export async function startGateway(
     metrics: {
       ...metrics,
       attempts: {
+        ...metrics.attempts,
         attempted(node, outcome) {
           attempted.push(`${node} ${outcome}`);
           metrics.attempts.attempted(node, outcome);
         },
-        forget: metrics.attempts.forget,
       },
     },
     ...(options.limits === undefined ? {} : { limits: options.limits }),

@@ -24,7 +24,7 @@ export interface Fault {
   readonly stalls: boolean;
 }
 
-/** What an answer says of the node's health. `Unchanged`: nothing (429). */
+/** What an answer says of the node's health. `Unchanged`: nothing (429, or a shortage of our own). */
 export type Health =
   | { readonly state: 'Good' }
   | { readonly state: 'Unchanged'; readonly fault: Fault }
@@ -44,6 +44,7 @@ export type SyncVerdict =
 export function judgeHealth(answer: Answer): Health {
   if (answer.kind === 'failed') {
     const fault = failure(answer.error);
+    if (answer.error.code === 'local') return { state: 'Unchanged', fault };
     return { state: 'Bad', unreachable: unreachableReasons.has(fault.reason), fault };
   }
   if (answer.kind !== 'status') return { state: 'Good' };
@@ -132,6 +133,11 @@ function failure({ code, message }: { readonly code: UpstreamErrorCode; readonly
 }
 
 const failures: Record<UpstreamErrorCode, { reason: Reason; remedy: string; stalls?: boolean }> = {
+  local: {
+    reason: 'UpstreamUnreachable',
+    remedy:
+      'This says nothing of the node. It is tried again; give the controller more file descriptors, ports or memory.',
+  },
   connect_refused: {
     reason: 'UpstreamUnreachable',
     remedy: 'Check the host and port of spec.baseURL and that the node runs.',

@@ -15,7 +15,7 @@ export const status = (code: number, retryAfterSeconds?: number): Answer => ({
   ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
 });
 export const failed = (
-  code: 'connect_refused' | 'dns' | 'tls' | 'total_timeout' | 'forbidden_address' | 'reset',
+  code: 'local' | 'connect_refused' | 'dns' | 'tls' | 'total_timeout' | 'forbidden_address' | 'reset',
 ): Answer => ({
   kind: 'failed',
   error: { code, message: `message of ${code}` },

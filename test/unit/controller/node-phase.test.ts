@@ -3,6 +3,7 @@ import type { Answer } from '../../../src/controller/upstream-node/verdict.ts';
 import { failed, invalid, listed, NodeLife, status } from './node-life.ts';
 
 const refused = failed('connect_refused');
+const ours = failed('local');
 const good = listed('m');
 
 describe('phases', () => {
@@ -77,6 +78,7 @@ describe('phases', () => {
     ['401 at a check', [good, status(401)], 'error', 'False AuthenticationFailed', 'Stalled'],
     ['403 at a check', [good, status(403)], 'error', 'False AuthenticationFailed', 'Stalled'],
     ['503 at a check', [good, status(503)], 'error', 'False UpstreamError', 'Reconciling'],
+    ['a shortage of our own at a check', [good, ours, ours, ours, ours], 'ready', 'True Healthy', undefined],
     ['429 at a check', [good, status(429)], 'ready', 'True Healthy', undefined],
     ['429 after an error', [good, status(500), status(429)], 'error', 'False UpstreamError', 'Reconciling'],
     ['404 at a check', [good, status(404)], 'ready', 'True Healthy', undefined],

@@ -1,6 +1,7 @@
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Pools } from '../../../src/upstream/pools.ts';
+import { connectionLifeMs, Pools } from '../../../src/upstream/pools.ts';
 import { answer, scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { chat, connectionTo, exchange, until } from './exchanges.ts';
 
@@ -122,4 +123,84 @@ test('as many connections as requests in flight, then none but the idle ones', a
   await until(() => again.status === 200);
   expect(server.sockets).toHaveLength(50);
   await pools.destroy();
+});
+
+test('idle connections are used in turns, so that all replicas behind one address get work', async () => {
+  const counts: number[] = [];
+  await using server = await scriptedUpstream((socket, connection) => {
+    counts[connection] = (counts[connection] ?? 0) + 1;
+    socket.write(answer('x'));
+  });
+  const pools = new Pools(loopback);
+  const connection = connectionTo(server.port);
+  const pool = pools.pool('n', connection);
+  const together = () => Promise.all([0, 1, 2, 3].map(() => exchange(pool, connection).finished));
+  await together();
+  for (let request = 0; request < 20; request++) await exchange(pool, connection).finished;
+  expect(counts).toEqual([6, 6, 6, 6]);
+  expect(server.sockets).toHaveLength(4);
+  await pools.destroy();
+});
+
+test('taking turns keeps no more connections than are wanted: those that idle too long are closed', async () => {
+  await using server = await scriptedUpstream((socket) => {
+    socket.write(answer('x', 'HTTP/1.1 200 OK', 'keep-alive: timeout=2'));
+  });
+  const pools = new Pools(loopback);
+  const connection = connectionTo(server.port);
+  const pool = pools.pool('n', connection);
+  await Promise.all(Array.from({ length: 20 }, () => exchange(pool, connection).finished));
+  expect(pool.size).toBe(20);
+  await until(() => pool.size === 0, 10_000);
+  await pools.destroy();
+});
+
+test('a connection has its time: then the next request opens another, an idle one is closed, a stream goes on', async () => {
+  let streaming: Socket | undefined;
+  await using server = await scriptedUpstream((socket, connection) => {
+    if (connection === 0) {
+      streaming = socket;
+      socket.write(head);
+    } else socket.write(answer(`c${connection}`));
+  });
+  const lives = [300, 300, 60_000];
+  const pools = new Pools({ ...loopback, lifeMs: () => lives.shift() ?? 60_000 });
+  const connection = connectionTo(server.port);
+  const pool = pools.pool('n', connection);
+  const stream = exchange(pool, connection);
+  await until(() => stream.status === 200);
+  const first = exchange(pool, connection);
+  await first.finished;
+  expect(first.body).toBe('c1');
+  await until(() => server.sockets[1]?.destroyed === true, 5_000);
+  const second = exchange(pool, connection);
+  await second.finished;
+  expect(second.body).toBe('c2');
+  await sleep(600);
+  expect(server.sockets[2]?.destroyed).toBe(false);
+  streaming?.write('1\r\na\r\n0\r\n\r\n');
+  await stream.finished;
+  expect(stream).toMatchObject({ body: 'a', ended: 1, errors: [] });
+  await until(() => server.sockets[0]?.destroyed === true, 5_000);
+  await pools.destroy();
+});
+
+test('a connection is too old between two looks, too', async () => {
+  await using server = await scriptedUpstream(
+    (socket, connection) => void socket.write(answer(`c${connection}`)),
+  );
+  const pools = new Pools({ ...loopback, lifeMs: () => 0 });
+  const connection = connectionTo(server.port);
+  for (const body of ['c0', 'c1', 'c2']) {
+    const heard = exchange(pools.pool('n', connection), connection);
+    await heard.finished;
+    expect(heard.body).toBe(body);
+  }
+  await pools.destroy();
+});
+
+test('a connection lives five minutes, a fifth more or less', () => {
+  expect(connectionLifeMs(0)).toBe(240_000);
+  expect(connectionLifeMs(0.5)).toBe(300_000);
+  expect(connectionLifeMs(1)).toBe(360_000);
 });

@@ -43,7 +43,7 @@ const complete: [name: string, text: string, body: string, reusable: boolean][] 
   ['chunk extensions', `${chunked}3;a="b;c"\r\nabc\r\n1 \r\nd\r\n0;x\r\n\r\n`, 'abcd', true],
   ['trailers', `${chunked}1\r\na\r\n0\r\nX-A: 1\r\nX-B: 2\r\n\r\n`, 'a', true],
   ['line ends in chunks', `${chunked}4\r\n\r\n\r\n\r\n0\r\n\r\n`, '\r\n\r\n', true],
-  ['codings before chunked', `${ok}transfer-encoding: gzip, chunked\r\n\r\n1\r\na\r\n0\r\n\r\n`, 'a', true],
+  ['chunks, whatever the case', `${ok}transfer-encoding: cHUNked \r\n\r\n1\r\na\r\n0\r\n\r\n`, 'a', true],
   ['a connection that closes', `${ok}Connection: Close\r\ncontent-length: 1\r\n\r\na`, 'a', false],
   ['a list of options', `${ok}connection: x, close\r\ncontent-length: 1\r\n\r\na`, 'a', false],
   ['HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\na', 'a', false],
@@ -80,7 +80,6 @@ describe('a response is complete', () => {
     const text = `${ok}content-type: text/plain\r\n\r\nabc`;
     expect(read(whole(text), false)).toMatchObject({ body: 'abc', completed: 0 });
     expect(read(whole(text), true)).toMatchObject({ body: 'abc', completed: 1, reusable: false });
-    expect(read(whole(`${ok}transfer-encoding: gzip\r\n\r\nabc`), true)).toMatchObject({ completed: 1 });
   });
 
   test('whatever the sizes of chunks and pieces', () => {
@@ -123,6 +122,15 @@ test.each([
   ['one length twice', `${ok}content-length: 1\r\nContent-Length: 1\r\n\r\n`],
   ['a length that is none', `${ok}content-length: +1\r\n\r\n`],
   ['a length beyond counting', `${ok}content-length: ${'9'.repeat(17)}\r\n\r\n`],
+  ['a coding that nobody undoes', `${ok}transfer-encoding: gzip\r\n\r\nabc`],
+  ['a coding before chunked', `${ok}transfer-encoding: gzip, chunked\r\n\r\n1\r\na\r\n0\r\n\r\n`],
+  ['chunked twice', `${ok}transfer-encoding: chunked, chunked\r\n\r\n0\r\n\r\n`],
+  ['chunked in two fields', `${ok}transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`],
+  ['a coding that ends like chunked', `${ok}transfer-encoding: xchunked\r\n\r\n0\r\n\r\n`],
+  ['a transfer-encoding that is empty', `${ok}transfer-encoding:\r\n\r\n`],
+  ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ['status 000', 'HTTP/1.1 000 OK\r\ncontent-length: 0\r\n\r\n'],
+  ['status 099', `HTTP/1.1 099 OK\r\n\r\n${ok}content-length: 0\r\n\r\n`],
   ['a chunk without a size', `${chunked}\r\n`],
   ['a size that is no number', `${chunked}0x1\r\n`],
   ['a size beyond counting', `${chunked}${'f'.repeat(13)}\r\n`],
@@ -140,9 +148,30 @@ test.each([
 test.each([
   ['a head', `${ok}x: ${'a'.repeat(70_000)}\r\n\r\n`],
   ['an extension', `${chunked}1;${'a'.repeat(70_000)}\r\n`],
+  ['extensions of many chunks', `${chunked}${`1;${'a'.repeat(1_000)}\r\nx\r\n`.repeat(70)}`],
   ['trailers', `${chunked}0\r\n${'x: a\r\n'.repeat(20_000)}`],
 ])('refuses %s without end', (_name, text) => {
   expect(read(whole(text))).toMatchObject({ error: 'too_large', completed: 0 });
+});
+
+test('extensions that are not longer than the body are read, however long the answer is', () => {
+  const chunk = `40;${'a'.repeat(60)}\r\n${'x'.repeat(64)}\r\n`;
+  expect(read(whole(`${chunked}${chunk.repeat(5_000)}0\r\n\r\n`))).toMatchObject({ error: '', completed: 1 });
+});
+
+test('after `ignore` nothing more is reported, even from within a report', () => {
+  const reader = new ResponseReader();
+  const reports: string[] = [];
+  reader.expect({
+    onHead: () => {
+      reports.push('head');
+      reader.ignore();
+    },
+    onBody: () => void reports.push('body'),
+    onComplete: () => void reports.push('complete'),
+  });
+  reader.take(Buffer.from(`${ok}content-length: 3\r\n\r\nabc`));
+  expect(reports).toEqual(['head']);
 });
 
 test('keeps names in lower case and values without the space around them, each by itself', () => {
@@ -155,6 +184,9 @@ test('keeps names in lower case and values without the space around them, each b
 test.each([
   ['timeout=5, max=100', 5],
   ['max=100, timeout=30', 30],
+  ['timeout=600', 600],
+  ['timeout=601', 600],
+  [`timeout=${'9'.repeat(400)}`, 600],
   ['timeout=soon', undefined],
 ])('reads keep-alive: %s', (value, seconds) => {
   const reader = new ResponseReader();

@@ -1,4 +1,5 @@
-import { afterEach, expect, test } from 'vitest';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
 import { Pools } from '../../../src/upstream/pools.ts';
 import { answer, scriptedUpstream } from '../../support/scripted-upstream.ts';
 import { chat, connectionTo, exchange, until } from './exchanges.ts';
@@ -230,4 +231,141 @@ test('an idle connection that the node closed is not tried', async () => {
   const second = exchange(pool, connection);
   await second.finished;
   expect(second).toMatchObject({ ended: 1, errors: [] });
+});
+
+test.each([
+  [50, 'sent again'],
+  [1_500, 'not sent again'],
+] as const)(
+  'a request on a reused connection that the node closes after %i ms is %s',
+  async (ms, outcome) => {
+    await using server = await scriptedUpstream((socket, connection, request) => {
+      if (connection === 0 && request === 1) setTimeout(() => socket.destroy(), ms);
+      else socket.write(answer(`c${connection}`));
+    });
+    const connection = connectionTo(server.port);
+    const made = newPools();
+    const pool = made.pool('n', connection);
+    await exchange(pool, connection).finished;
+    expect([...made.replays()]).toEqual([]);
+    const second = exchange(pool, connection);
+    await second.finished;
+    if (outcome === 'sent again') {
+      expect(second).toMatchObject({ body: 'c1', ended: 1, errors: [] });
+      expect([...made.replays()]).toEqual([{ node: 'n', value: 1 }]);
+    } else {
+      expect(second).toMatchObject({ ended: 0, errors: [{ code: 'reset', answered: false }] });
+      expect(server.requests).toHaveLength(2);
+      expect([...made.replays()]).toEqual([]);
+    }
+  },
+);
+
+test('what is counted of a node outlives its pool, and ends with the node', async () => {
+  await using server = await scriptedUpstream((socket, _connection, request) => {
+    if (request === 1) socket.destroy();
+    else socket.write(answer('x'));
+  });
+  const made = newPools();
+  for (const connectSeconds of [1, 2]) {
+    const connection = connectionTo(server.port, { timeouts: { connectSeconds } });
+    for (let request = 0; request < 2; request++) {
+      await exchange(made.pool('n', connection), connection).finished;
+    }
+    expect([...made.replays()]).toEqual([{ node: 'n', value: connectSeconds }]);
+  }
+  made.release('n');
+  expect([...made.replays()]).toEqual([]);
+});
+
+describe('408 is', () => {
+  const late = answer('late', 'HTTP/1.1 408 Request Timeout', 'connection: close');
+
+  test('the end of an idle connection, if it crosses the request: sent again', async () => {
+    await using server = await scriptedUpstream((socket, connection, request) => {
+      if (connection === 0 && request === 1) socket.end(late);
+      else socket.write(answer(`c${connection}`));
+    });
+    const connection = connectionTo(server.port);
+    const pool = newPools().pool('n', connection);
+    await exchange(pool, connection).finished;
+    const second = exchange(pool, connection);
+    await second.finished;
+    expect(second).toMatchObject({ status: 200, body: 'c1', ended: 1, errors: [] });
+    await until(() => pool.size === 1);
+  });
+
+  test.each([
+    ['on a fresh connection', 0, 0],
+    ['after a second', 1, 1_200],
+  ])('an answer like any other %s', async (_name, before, ms) => {
+    await using server = await scriptedUpstream((socket, _connection, request) => {
+      if (request === before) setTimeout(() => socket.end(late), ms);
+      else socket.write(answer('x'));
+    });
+    const connection = connectionTo(server.port);
+    const pool = newPools().pool('n', connection);
+    for (let request = 0; request < before; request++) await exchange(pool, connection).finished;
+    const last = exchange(pool, connection);
+    await last.finished;
+    expect(last).toMatchObject({ status: 408, body: 'late', ended: 1 });
+    expect(server.requests).toHaveLength(before + 1);
+  });
+});
+
+describe('the first-byte timeout counts', () => {
+  const body = Buffer.alloc(24 * 1024 * 1024, 'x');
+
+  /** A server that begins to read after `readAfterMs` and answers `answerAfterMs` after it has read all. */
+  async function slowReader(readAfterMs: number, answerAfterMs: number) {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.pause();
+      setTimeout(() => socket.resume(), readAfterMs);
+      let bytes = 0;
+      socket.on('data', (piece: Buffer) => {
+        bytes += piece.length;
+        if (bytes > body.length) setTimeout(() => socket.end(answer('read')), answerAfterMs);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return {
+      port: (server.address() as AddressInfo).port,
+      [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void server.close(() => resolve())),
+    };
+  }
+
+  test('from the end of the request', async () => {
+    await using server = await slowReader(900, 900);
+    const connection = connectionTo(server.port, { timeouts: { firstByteSeconds: 1.5, totalSeconds: 30 } });
+    const heard = exchange(newPools().pool('n', connection), connection, { ...chat, body });
+    await heard.finished;
+    expect(heard).toMatchObject({ status: 200, body: 'read', errors: [] });
+  });
+
+  test('the request itself too, if the node does not take it', async () => {
+    await using server = await slowReader(20_000, 0);
+    const connection = connectionTo(server.port, { timeouts: { firstByteSeconds: 0.3, totalSeconds: 30 } });
+    const pool = newPools().pool('n', connection);
+    const heard = exchange(pool, connection, { ...chat, body });
+    await heard.finished;
+    expect(heard.errors).toMatchObject([{ code: 'first_byte_timeout', answered: false }]);
+    await until(() => pool.size === 0);
+  });
+});
+
+test('what a connection failed by is in the error, without anything else of it', async () => {
+  await using server = await scriptedUpstream((socket, connection) => {
+    if (connection === 0) socket.resetAndDestroy();
+    else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nab', () => socket.resetAndDestroy());
+  });
+  const connection = connectionTo(server.port);
+  const pool = newPools().pool('n', connection);
+  for (const answered of [false, true]) {
+    const heard = exchange(pool, connection);
+    await heard.finished;
+    expect(heard.errors).toMatchObject([{ code: 'reset', answered, detail: 'ECONNRESET' }]);
+    expect(heard.errors[0]?.message).toMatch(/ \(ECONNRESET\)$/);
+    expect(heard.errors[0]?.message).not.toMatch(/127|planted/);
+  }
 });
