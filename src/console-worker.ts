@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { folderDeclarations } from './cli/edit/folder-declarations.ts';
 import { adminCircuits } from './cli/route/admin-circuits.ts';
+import type { ConsoleFailure } from './console/answer-error.ts';
 import { type RunningConsole, startConsole } from './console/console.ts';
 import { explainFrom } from './console/explain.ts';
 import { productVersion } from './observe/version.ts';
@@ -26,8 +27,11 @@ export interface ConsoleWorkerData {
   readonly addressFile: string;
 }
 
-/** What it says, once: where it listens, or why it does not. */
-export type ConsoleWorkerMessage = { readonly port: number } | { readonly failure: string };
+/** What it says: once where it listens, or why it does not; then what failed for a reason that nobody expected. */
+export type ConsoleWorkerMessage =
+  | { readonly port: number }
+  | { readonly failure: string }
+  | { readonly failed: ConsoleFailure };
 
 const idleMs = 60 * 60_000;
 
@@ -71,6 +75,7 @@ async function start(): Promise<RunningConsole> {
     now: Date.now,
     randomBytes,
     signal: stop.signal,
+    onFailure: (failed) => say({ failed }),
     onSignIn: () => void keepAddress(started),
   });
   return started;

@@ -101,12 +101,16 @@ async function startThread(workerData: ConsoleWorkerData, log: Log): Promise<Con
   worker.on('error', (error) =>
     log.error({ err: error }, 'The console failed; traffic is served all the same'),
   );
+  worker.on('message', (said: ConsoleWorkerMessage) => {
+    if ('failed' in said) log.error(said.failed, 'A request of the console failed unexpectedly');
+  });
   const message = await Promise.race([
     once(worker, 'message').then(([said]) => said as ConsoleWorkerMessage),
     once(worker, 'exit').then(() => undefined),
   ]);
-  if (message === undefined || 'failure' in message) {
-    log.warn({ reason: message?.failure }, 'Not serving the console');
+  if (message === undefined || !('port' in message)) {
+    const reason = message !== undefined && 'failure' in message ? message.failure : undefined;
+    log.warn({ reason }, 'Not serving the console');
     throw new Error('the console could not be started');
   }
   return {

@@ -12,18 +12,42 @@ const statusOf: Readonly<Record<DeclarationErrorReason, number>> = {
   Unavailable: 503,
 };
 
-/** Turns what a handler threw into an answer. */
-export function answerError(error: unknown, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (error instanceof DeclarationError) {
-    const { reason, message, causes } = error;
-    return refuse(reply, statusOf[reason], { reason, message, causes });
-  }
-  if (error instanceof TlsFileError) {
-    return refuse(reply, 503, { reason: 'Unavailable', message: error.message });
-  }
-  const status = (error as { statusCode?: unknown }).statusCode;
-  if (typeof status === 'number' && status < 500) {
-    return refuse(reply, status, { reason: 'Invalid', message: (error as Error).message });
-  }
-  return refuse(reply, 500, { reason: 'Failed', message: 'The console failed; its log says why.' });
+/** What was not expected of a request: enough to find its place in the source, and nothing that the request held. */
+export interface ConsoleFailure {
+  readonly method: string;
+  /** The route's pattern: an address may hold a token. */
+  readonly route: string;
+  /** The error's class and code, without its message: some quote what they could not read. */
+  readonly error: string;
+  /** Where it was thrown, innermost call first. */
+  readonly at: readonly string[];
+}
+
+/** Turns what a handler threw into an answer. `onFailure` is called for what nobody expected. */
+export function answerErrors(onFailure: (failure: ConsoleFailure) => void) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    if (error instanceof DeclarationError) {
+      const { reason, message, causes } = error;
+      return refuse(reply, statusOf[reason], { reason, message, causes });
+    }
+    if (error instanceof TlsFileError) {
+      return refuse(reply, 503, { reason: 'Unavailable', message: error.message });
+    }
+    if (error instanceof Error && 'statusCode' in error) {
+      const { statusCode: status, message } = error;
+      if (typeof status === 'number' && status < 500)
+        return refuse(reply, status, { reason: 'Invalid', message });
+    }
+    onFailure(failureOf(error, request));
+    return refuse(reply, 500, { reason: 'Failed', message: 'The console failed; its log says why.' });
+  };
+}
+
+function failureOf(error: unknown, { method, routeOptions }: FastifyRequest): ConsoleFailure {
+  const route = routeOptions.url ?? 'none';
+  if (!(error instanceof Error)) return { method, route, error: typeof error, at: [] };
+  const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : '';
+  // The frames alone: the stack begins with the message.
+  const frames = (error.stack ?? '').match(/^ {4}at .+$/gm) ?? [];
+  return { method, route, error: error.name + code, at: frames.slice(0, 8).map((frame) => frame.slice(7)) };
 }

@@ -91,6 +91,10 @@ export const addConsole: AddCommand = (program, context) => {
         now: () => context.clock.wall().getTime(),
         randomBytes,
         signal: context.signal,
+        onFailure: ({ method, route, error, at }) =>
+          context.err.write(
+            `The console failed at ${method} ${route}: ${[error, ...at].join('\n    at ')}\n`,
+          ),
         // Whoever was signed out, or wants in with another browser, need not start anew.
         onSignIn: () => context.err.write(`A browser signed in. For another one: ${running.newAddress()}\n`),
       }).catch((error: unknown) => {

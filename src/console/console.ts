@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { Declarations } from '../cli/edit/declarations.ts';
 import { closeServers, listenOnHost } from '../listen/listen-on-host.ts';
 import { type TlsPair, tlsServerOptions } from '../tls/tls-pair.ts';
-import { answerError } from './answer-error.ts';
+import { answerErrors, type ConsoleFailure } from './answer-error.ts';
 import { consoleApi } from './api.ts';
 import { createEntrance } from './entrance.ts';
 import { gatewayConnections } from './gateway-connections.ts';
@@ -45,6 +45,8 @@ export interface ConsoleOptions {
   readonly now: () => number;
   readonly randomBytes: (size: number) => Buffer;
   readonly signal: AbortSignal;
+  /** Called when a request failed for a reason that nobody expected. */
+  readonly onFailure: (failure: ConsoleFailure) => void;
   /** Called when a browser has used an address up. */
   readonly onSignIn?: () => void;
 }
@@ -83,7 +85,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     const message = entrance.refusal(request);
     if (message !== undefined) return refuse(reply, 403, { reason: 'Forbidden', message });
   });
-  app.setErrorHandler(answerError);
+  app.setErrorHandler(answerErrors(options.onFailure));
   app.setNotFoundHandler((_request, reply) => refuse(reply, 405, { reason: 'Invalid', message: 'Use GET.' }));
   await app.register(
     consoleApi({

@@ -32,7 +32,7 @@ export function createEntrance(options: {
   let cookieName = '';
   return {
     open(port) {
-      hosts = hostsOf(host, port, names);
+      hosts = hostsOf(host, port, names, scheme);
       // Cookies know no ports: without it two consoles on one machine would sign each other out.
       cookieName = `model-gateway-console-${port}`;
     },

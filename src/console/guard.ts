@@ -7,8 +7,8 @@ export interface Visit {
 }
 
 /**
- * Why a request is turned away before anybody looks at its cookie; undefined when it is not. The names in `hosts` are
- * those the console is reached by, with the port: any other is a page that made its own name resolve to this machine
+ * Why a request is turned away before anybody looks at its cookie; undefined when it is not. `hosts` are those of
+ * `hostsOf`: any other is a page that made its own name resolve to this machine
  * (DNS rebinding). What changes something must come from our own page (cross-site request forgery).
  */
 export function refusal(
@@ -17,13 +17,14 @@ export function refusal(
   scheme: 'http' | 'https',
 ): string | undefined {
   const { method, host, origin, fetchSite } = visit;
-  if (host === undefined || !hosts.has(host)) {
+  const name = host === undefined ? undefined : authorityOf(host, scheme);
+  if (name === undefined || !hosts.has(name)) {
     return `The console is not reached by this name. Use ${scheme}://${[...hosts][0]}.`;
   }
   if (fetchSite !== undefined && !['same-origin', 'none'].includes(fetchSite) && method !== 'GET') {
     return 'The request came from another site. Use the page of the console.';
   }
-  if (origin !== undefined && origin !== `${scheme}://${host}`) {
+  if (origin !== undefined && origin.toLowerCase() !== `${scheme}://${name}`) {
     return 'The request came from another origin. Use the page of the console.';
   }
   if (origin === undefined && method !== 'GET' && method !== 'HEAD') {
@@ -32,11 +33,21 @@ export function refusal(
   return undefined;
 }
 
-/** The names by which a console on this address is reached, the one to print first. */
-export function hostsOf(host: string, port: number, more: readonly string[]): ReadonlySet<string> {
+/** The authorities (RFC 3986 §3.2) by which a console on this address is reached, the one to print first. */
+export function hostsOf(
+  host: string,
+  port: number,
+  more: readonly string[],
+  scheme: 'http' | 'https',
+): ReadonlySet<string> {
   const shown = host.includes(':') ? `[${host}]` : host;
   const names = isLoopback(host) ? [shown, '127.0.0.1', 'localhost', '[::1]', ...more] : [...more, shown];
-  return new Set(names.map((name) => `${name}:${port}`));
+  return new Set(names.map((name) => authorityOf(`${name}:${port}`, scheme)));
+}
+
+/** As browsers write one: without the default port of its scheme, and in lower case, because case means nothing in it. */
+function authorityOf(host: string, scheme: 'http' | 'https'): string {
+  return host.toLowerCase().replace(scheme === 'https' ? /:443$/ : /:80$/, '');
 }
 
 /** Whether only this machine reaches an address. */

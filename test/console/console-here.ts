@@ -29,6 +29,7 @@ export async function startConsoleHere(
     now: Date.now,
     randomBytes,
     signal: ended.signal,
+    onFailure: () => {},
     ...options,
   });
   return {

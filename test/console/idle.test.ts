@@ -35,6 +35,7 @@ test('a browser that was idle for too long is signed out by itself, is told how 
     now: () => nowMs,
     randomBytes,
     signal: ended.signal,
+    onFailure: () => {},
   });
   try {
     await using person = await openConsole(browser, console.newAddress());

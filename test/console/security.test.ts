@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ConsoleFailure } from '../../src/console/answer-error.ts';
 import { askRaw } from '../support/raw-target.ts';
 import { keyWithHash, manifest } from '../support/standalone.ts';
 import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
@@ -292,4 +293,28 @@ test('--no-console serves none, and an admin address that others reach serves no
     expect(await readdir(each.folders.data)).not.toContain('console-address');
     expect(each.log().some(({ msg }) => msg === 'Serving the console')).toBe(false);
   }
+});
+
+test('what fails for a reason that nobody expected is reported with its place, and nothing that the request held', async () => {
+  const failures: ConsoleFailure[] = [];
+  const secret = 'sk-typed-by-a-person';
+  await using console = await startConsoleHere(
+    {},
+    {
+      explain: async ({ model }) => {
+        throw Object.assign(new SyntaxError(`Unexpected token in "${model}"`), { code: 'ERR_SOME' });
+      },
+      onFailure: (failure) => failures.push(failure),
+    },
+  );
+  const { origin, pathname, search } = new URL(console.newAddress());
+  const { headers } = await askRaw(origin, 'GET', pathname + search);
+  const [cookie = ''] = String(headers['set-cookie']).split(';');
+  const asked = `/api/route?format=chat&model=${secret}`;
+  const { status, body } = await askRaw(origin, 'GET', asked, { headers: { cookie } });
+  expect(status).toBe(500);
+  expect(body).toContain('its log says why');
+  expect(failures).toMatchObject([{ method: 'GET', route: '/api/route', error: 'SyntaxError ERR_SOME' }]);
+  expect(failures[0]?.at[0]).toMatch(/security\.test\.ts:\d+:\d+/);
+  expect(JSON.stringify(failures)).not.toContain(secret);
 });

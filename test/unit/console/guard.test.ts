@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { hostsOf, isLoopback, refusal, securityHeaders } from '../../../src/console/guard.ts';
 
-const hosts = hostsOf('127.0.0.1', 4000, []);
+const hosts = hostsOf('127.0.0.1', 4000, [], 'http');
 const ours = {
   method: 'POST',
   host: '127.0.0.1:4000',
@@ -48,8 +48,40 @@ describe('refusal', () => {
 });
 
 test('names of a console that others reach are those that were given, and none of this machine alone', () => {
-  expect([...hostsOf('0.0.0.0', 443, ['console.example'])]).toEqual(['console.example:443', '0.0.0.0:443']);
-  expect([...hostsOf('::1', 80, [])]).toContain('[::1]:80');
+  const names = [...hostsOf('0.0.0.0', 8443, ['Console.Example'], 'https')];
+  expect(names).toEqual(['console.example:8443', '0.0.0.0:8443']);
+  expect([...hostsOf('::1', 4000, [], 'http')]).toContain('[::1]:4000');
+});
+
+describe('the default port of the scheme, and case', () => {
+  const visit = { method: 'POST', fetchSite: undefined };
+  test.for([
+    // What browsers send: no default port, and lower case.
+    ['https', 443, 'console.example', 'https://console.example', undefined],
+    ['http', 80, 'console.example', 'http://console.example', undefined],
+    ['https', 8443, 'console.example:8443', 'https://console.example:8443', undefined],
+    // What programs may send.
+    ['https', 443, 'console.example:443', 'https://console.example', undefined],
+    ['https', 443, 'CONSOLE.Example', 'HTTPS://Console.example', undefined],
+    // Another port, though it is the default of the other scheme.
+    ['https', 443, 'console.example:80', 'https://console.example', /not reached by this name/],
+    ['http', 80, 'console.example:443', 'http://console.example', /not reached by this name/],
+    ['https', 8443, 'console.example', 'https://console.example', /not reached by this name/],
+    ['https', 443, 'console.example', 'http://console.example', /another origin/],
+    ['https', 443, 'console.example', 'https://console.example:80', /another origin/],
+    ['https', 443, 'console.example.evil.example', undefined, /not reached by this name/],
+  ] as const)('%s on %i, Host: %s, Origin: %s', ([scheme, port, host, origin, reason]) => {
+    const known = hostsOf('0.0.0.0', port, ['Console.Example'], scheme);
+    const said = refusal({ ...visit, host, origin }, known, scheme);
+    if (reason === undefined) expect(said).toBeUndefined();
+    else expect(said).toMatch(reason);
+  });
+
+  test('the printed address has no default port', () => {
+    expect([...hostsOf('0.0.0.0', 443, ['console.example'], 'https')][0]).toBe('console.example');
+    expect([...hostsOf('127.0.0.1', 80, [], 'http')][0]).toBe('127.0.0.1');
+    expect([...hostsOf('::1', 80, [], 'http')][0]).toBe('[::1]');
+  });
 });
 
 test.for([
