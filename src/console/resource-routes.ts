@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { applyEdits } from '../cli/edit/apply-edits.ts';
-import type { Declarations, Ref } from '../cli/edit/declarations.ts';
+import type { Declarations, Declared, Ref } from '../cli/edit/declarations.ts';
 import { read } from './read.ts';
 import { rowOf } from './rows.ts';
 import type { Detail, Edited, PageKind } from './shapes.ts';
@@ -48,7 +48,7 @@ export function addResourceRoutes(
     const { edits } = await planWishes(wishes, ref, addressOf(wishes, before.resource.spec), options);
     const asked = { dryRun, force, ...(version === undefined ? {} : { version }) };
     const after = await declarations.edit(ref, edits, asked, signal);
-    return { before: before.manifest, after: after.manifest, row: rowOf(after) };
+    return { before: before.manifest, ...outcome(after) };
   });
   app.put(path, async (request): Promise<Edited & { value?: string }> => {
     const ref = refOf(request);
@@ -58,9 +58,8 @@ export function addResourceRoutes(
     const manifest = { kind, metadata: { name, namespace }, spec: {} };
     const whole = applyEdits(manifest, edits);
     const made = await declarations.create(whole as typeof manifest, { dryRun }, signal);
-    const row = rowOf(made);
     // What a dry run made is declared nowhere: its key opens nothing.
-    return { before: '', after: made.manifest, row, ...(value === undefined || dryRun ? {} : { value }) };
+    return { before: '', ...outcome(made), ...(value === undefined || dryRun ? {} : { value }) };
   });
   app.delete(path, async (request): Promise<object> => {
     const { version } = read(deleteBody, request.body ?? {});
@@ -82,8 +81,13 @@ function addressOf(wishes: Wishes, spec: object): string | undefined {
   return 'baseURL' in spec && typeof spec.baseURL === 'string' ? spec.baseURL : undefined;
 }
 
+function outcome(after: Declared<PageKind>): Omit<Edited, 'before'> {
+  const { manifest, version, resource } = after;
+  return { after: manifest, row: rowOf(after), version, spec: shown(resource).spec };
+}
+
 /** Without what is of no use to the page: a sealed credential is long and nobody reads it. */
-function shown(resource: { readonly spec: object }): unknown {
+function shown(resource: { readonly spec: object }): { readonly spec: object } {
   return 'encryptedAPIKey' in resource.spec
     ? { ...resource, spec: { ...resource.spec, encryptedAPIKey: 'sealed' } }
     : resource;

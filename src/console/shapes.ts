@@ -98,6 +98,10 @@ export interface Edited {
   readonly before: string;
   readonly after: string;
   readonly row: Row;
+  /** Of the declaration as it is then. */
+  readonly version: string;
+  /** As `resource.spec` of Detail. */
+  readonly spec: unknown;
 }
 
 /** Why something could not be done. */

@@ -1,7 +1,10 @@
 import type { Detail, Edited } from '../shapes.ts';
+import { type Collision, collisionsOf, isSame } from './collisions.ts';
 import { changedHere } from './detail.ts';
 import { Dialog } from './dialog.ts';
 import { DiffView } from './diff-view.ts';
+import type { Base } from './draft.ts';
+import { pathLabel } from './field.ts';
 import { html, useEffect, useState, type View } from './htm-preact.js';
 import { done, failed } from './notices.ts';
 import { create, type EditOptions, edit, type Ref, Refusal, readDetail, type Wishes } from './server.ts';
@@ -13,8 +16,13 @@ interface Proposal {
   readonly before: string;
   readonly after: string;
   readonly accept: string | undefined;
-  readonly settle: (accepted: boolean) => void;
+  /** Fields that somebody else changed as well, whose values stand beside the reader's. */
+  readonly collisions?: readonly Collision[];
+  readonly settle: (choice: Choice) => void;
 }
+
+/** What a reader answers; `theirs` is offered where fields collide. */
+type Choice = 'accepted' | 'theirs' | 'refused';
 
 /** Those that wait, the one that is shown first: several resources changed at once are looked at one after the other. */
 let proposals: readonly Proposal[] = [];
@@ -25,14 +33,14 @@ function show(next: readonly Proposal[]): void {
   for (const watcher of watchers) watcher();
 }
 
-/** Shows two texts and asks. True when the reader accepts; without `accept` there is nothing to accept. */
-function propose(shown: Omit<Proposal, 'settle'>): Promise<boolean> {
+/** Shows two texts and asks. Without `accept` there is nothing to accept. */
+function propose(shown: Omit<Proposal, 'settle'>): Promise<Choice> {
   return new Promise((resolve) => {
     const proposal: Proposal = {
       ...shown,
-      settle: (accepted) => {
+      settle: (choice) => {
         show(proposals.filter((waiting) => waiting !== proposal));
-        resolve(accepted);
+        resolve(choice);
       },
     };
     show([...proposals, proposal]);
@@ -53,20 +61,20 @@ export function setShowsYaml(shows: boolean): void {
 /**
  * Changes a resource, after the reader has seen it as YAML where that is wanted. Returns what was done, or undefined when
  * the reader thought better of it. Throws Refusal, but for conflicts: what another manager owns, and what somebody changed
- * since `version`, is shown, and the reader decides.
+ * since `base`, is shown, and the reader decides.
  */
 export async function change(
   ref: Ref,
   wishes: Wishes,
   options: {
-    readonly version?: string;
-    readonly seen?: string;
+    /** What the reader decided on; without it the change applies to whatever is declared. */
+    readonly base?: Base;
     readonly showYaml?: boolean;
     readonly force?: boolean;
   } = {},
 ): Promise<Edited | undefined> {
-  const { version, force = false, showYaml = showsYaml() } = options;
-  const at: EditOptions = { force, ...(version === undefined ? {} : { version }) };
+  const { base, force = false, showYaml = showsYaml() } = options;
+  const at: EditOptions = { force, ...(base === undefined ? {} : { version: base.version }) };
   try {
     if (showYaml) {
       const { before, after } = await edit(ref, wishes, { ...at, dryRun: true });
@@ -77,7 +85,7 @@ export async function change(
         after,
         accept: 'Apply',
       });
-      if (!accepted) return undefined;
+      if (accepted !== 'accepted') return undefined;
     }
     const edited = await edit(ref, wishes, at);
     changedHere(ref);
@@ -89,9 +97,19 @@ export async function change(
         ? change(ref, wishes, { ...options, force: true, showYaml: false })
         : undefined;
     }
-    if (version === undefined) throw error;
-    const now = await mergesWith(ref, options.seen, error);
-    return now && change(ref, wishes, { ...options, version: now.version, seen: now.manifest });
+    if (base === undefined) throw error;
+    const now = await readDetail(ref);
+    const next = { ...options, base: baseOf(now) };
+    const isCredential = wishes.apiKey !== undefined || wishes.clearApiKey !== undefined;
+    // An annotation, as a synchronization that was asked for: no form has it.
+    if (!isCredential && isSame(base.spec, next.base.spec)) return change(ref, wishes, next);
+    const collisions = collisionsOf(wishes.edits ?? [], { spec: base.spec }, { spec: next.base.spec });
+    const choice = await mergesWith(base, now, collisions, error);
+    if (choice === 'refused') return undefined;
+    if (choice === 'accepted') return change(ref, wishes, next);
+    const theirs = new Set(collisions.map(({ path }) => JSON.stringify(path)));
+    const edits = (wishes.edits ?? []).filter(({ path }) => !theirs.has(JSON.stringify(path)));
+    return change(ref, { ...wishes, edits }, next);
   }
 }
 
@@ -99,30 +117,45 @@ export async function change(
 async function takesOver(ref: Ref, wishes: Wishes, at: EditOptions, { causes }: Refusal): Promise<boolean> {
   const { before, after } = await edit(ref, wishes, { ...at, force: true, dryRun: true });
   const owned = causes.map(({ field, message }) => `${field} ${message}`).join('; ');
-  return propose({
+  const choice = await propose({
     title: 'Somebody else owns what you change',
     explanation: `${owned}. Nothing is stored yet. Change it there; or take it over, and the owner may put it back.`,
     before,
     after,
     accept: 'Take over',
   });
+  return choice === 'accepted';
 }
 
-/** Shows what somebody else changed meanwhile; the state of now when the reader wants the same change on top of it. */
-async function mergesWith(
-  ref: Ref,
-  seen: string | undefined,
+/** What a form goes on from once its change is stored. */
+export function savedAs({ version, after, spec }: Edited): Base {
+  return { version, manifest: after, spec: spec as Base['spec'] };
+}
+
+export function savedText(name: string, { before, after }: Edited): string {
+  return before === after ? `Nothing was changed in ${name}.` : `Saved ${name}.`;
+}
+
+/** What a form is made from. */
+export function baseOf({ version, manifest, resource }: Detail): Base {
+  return { version, manifest, spec: (resource as { spec: Base['spec'] }).spec };
+}
+
+/** Shows what somebody else changed since `base`, and asks what is to become of fields that both changed. */
+function mergesWith(
+  base: Base,
+  now: Detail,
+  collisions: readonly Collision[],
   { message }: Refusal,
-): Promise<Detail | undefined> {
-  const now = await readDetail(ref);
-  const accepted = await propose({
+): Promise<Choice> {
+  return propose({
     title: 'Somebody else changed it meanwhile',
     explanation: `${message} Below is what changed since you opened it. Your own changes are not stored yet.`,
-    before: seen ?? '',
+    before: base.manifest,
     after: now.manifest,
     accept: 'Apply mine on top',
+    collisions,
   });
-  return accepted ? now : undefined;
 }
 
 /** Declares a resource, shown as YAML before where that is wanted. Undefined when the reader thought better of it. */
@@ -140,7 +173,7 @@ export async function declare(
       after,
       accept: 'Create',
     });
-    if (!accepted) return undefined;
+    if (accepted !== 'accepted') return undefined;
   }
   return create(ref, wishes);
 }
@@ -173,13 +206,39 @@ export function Proposals(): View | undefined {
   }, []);
   const [proposal] = proposals;
   if (proposal === undefined) return undefined;
-  const { title, explanation, before, after, accept, settle } = proposal;
-  return html`<${Dialog} key=${proposal} title=${title} onClose=${() => settle(false)}>
+  const { title, explanation, before, after, accept, collisions = [], settle } = proposal;
+  return html`<${Dialog} key=${proposal} title=${title} onClose=${() => settle('refused')}>
     ${explanation && html`<p>${explanation}</p>`}
+    ${collisions.length > 0 && html`<${Collisions} collisions=${collisions} />`}
     <${DiffView} before=${before} after=${after} />
     <footer>
-      <button class="secondary" onClick=${() => settle(false)}>Cancel</button>
-      ${accept && html`<button onClick=${() => settle(true)}>${accept}</button>`}
+      <button class="secondary" onClick=${() => settle('refused')}>Cancel</button>
+      ${collisions.length > 0 && html`<button class="secondary" onClick=${() => settle('theirs')}>Keep theirs</button>`}
+      ${accept && html`<button onClick=${() => settle('accepted')}>${accept}</button>`}
     </footer>
   <//>`;
+}
+
+/** The values that both people gave to a field, side by side. */
+function Collisions({ collisions }: { collisions: readonly Collision[] }): View {
+  return html`<table class="collisions">
+    <thead><tr><th scope="col">Both changed</th><th scope="col">It was</th><th scope="col">Theirs</th><th scope="col">Yours</th></tr></thead>
+    <tbody>
+      ${collisions.map(
+        ({ path, was, theirs, mine }) => html`<tr>
+          <th scope="row">${pathLabel(path)}</th>
+          ${[was, theirs, mine].map((value) => html`<td>${textOf(value)}</td>`)}
+        </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+/** Longest value that is shown beside others; the whole is in the YAML below. */
+const longestValue = 200;
+
+function textOf(value: unknown): string {
+  if (value === undefined) return 'not set';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
 }

@@ -1,5 +1,6 @@
 import type { View } from './htm-preact.js';
 import { type InputNames, labelled } from './labelled.ts';
+import type { FieldEdit } from './server.ts';
 import type { FieldSchema } from './spec-edits.ts';
 
 /** What is wrong with fields, by their path (`spec.priority`). */
@@ -37,6 +38,12 @@ function boundsOf({ minimum, maximum, default: standard }: FieldSchema): string 
 /** Names that people typed one per line or separated by commas; each once. */
 export function namesIn(text: string): string[] {
   return [...new Set(text.split(/[\n,]/).map((name) => name.trim()))].filter((name) => name !== '');
+}
+
+/** The labels on the way to a field: `Timeouts › Connect seconds`. */
+export function pathLabel(path: FieldEdit['path']): string {
+  const [, ...steps] = path;
+  return steps.map((step) => (typeof step === 'string' ? labelOf(step) : step.name)).join(' › ');
 }
 
 /** `firstByteSeconds` as people say it: First byte seconds. */

@@ -1,8 +1,10 @@
 import type { KeyRow, Place } from '../shapes.ts';
-import { change, setEnabled } from './changing.ts';
+import { ChangedElsewhere } from './changed-elsewhere.ts';
+import { baseOf, change, savedAs, savedText, setEnabled } from './changing.ts';
 import { DeleteDialog } from './delete-dialog.ts';
 import { useDetail } from './detail.ts';
 import { Dialog } from './dialog.ts';
+import { type Base, useDraft } from './draft.ts';
 import type { Problems } from './field.ts';
 import { html, useState, type View } from './htm-preact.js';
 import { changeable } from './key-fields.ts';
@@ -23,40 +25,22 @@ type Input = { currentTarget: HTMLInputElement };
 /** One key: how it stands, what may be changed, rotation, and how to use it. */
 export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string; name: string }): View {
   const { place, kind, namespace, name } = props;
-  const ref: Ref = { kind, namespace, name };
+  const ref = { kind, namespace, name };
   const rights = useRights(namespace);
-  const schema = useSchema(kind);
   const { detail, problem } = useDetail(ref);
-  const [typed, setTyped] = useState<Fields>({});
   const [open, setOpen] = useState<'delete' | 'rotate' | undefined>(undefined);
   if (problem !== undefined) {
     return html`<section><h1>${name}</h1><p class="problem" role="alert">${problem}</p><a href=${keysPath(kind)}>All keys</a></section>`;
   }
-  if (detail === undefined || schema === undefined)
+  if (detail === undefined)
     return html`<section><h1>${name}</h1><p aria-busy="true">Reading the key…</p></section>`;
   const row = detail.row as KeyRow;
-  const { spec } = detail.resource as { spec: Fields };
   const denied = denial(place, rights, kind, 'edit', row.managedBy);
   const noDelete = denial(place, rights, kind, 'remove', row.managedBy);
   const noRotation =
     row.secretName === undefined
       ? 'A key given by its hash is replaced by another key: create one, then revoke this one.'
       : denied;
-
-  const save = async (showYaml: boolean): Promise<void> => {
-    const edits = specEdits(spec, { ...spec, ...typed }, schema);
-    const options = { version: detail.version, seen: detail.manifest, ...(showYaml ? { showYaml } : {}) };
-    if ((await change(ref, { edits }, options)) === undefined) return;
-    setTyped({});
-    done(`Saved ${name}.`);
-  };
-
-  const fields = fieldsOfSpec({
-    schema,
-    values: { ...spec, ...typed },
-    disabled: denied !== undefined,
-    onChange: setTyped,
-  });
 
   return html`<section>
     <nav class="trail" aria-label="Breadcrumb"><a href=${keysPath(kind)}>Keys</a> / ${row.namespace} / ${row.name}</nav>
@@ -83,14 +67,9 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
       ${noRotation !== undefined && noRotation !== denied && html`<p><small>${noRotation}</small></p>`}
       <details><summary>Manifest</summary><pre tabindex="0" aria-label="Manifest">${detail.manifest}</pre></details>
     </article>
-    <${ResourceForm}
-      submit="Save"
-      denied=${denied}
-      save=${save}
-      fields=${(problems: Problems) => fields(changeable[kind], problems)}
-    />
+    <${KeyForm} ref_=${ref} base=${baseOf(detail)} denied=${denied} />
     ${kind === 'APIKey' && html`<${Snippets} gatewayURL=${place.gatewayURL} />`}
-    ${open === 'rotate' && html`<${RotateDialog} ref_=${ref} row=${row} version=${detail.version} onClose=${() => setOpen(undefined)} />`}
+    ${open === 'rotate' && html`<${RotateDialog} ref_=${ref} row=${row} base=${baseOf(detail)} onClose=${() => setOpen(undefined)} />`}
     ${
       open === 'delete' &&
       html`<${DeleteDialog} ref_=${ref} version=${detail.version} what="Whoever uses this key is refused from now on, everywhere, within a second."
@@ -99,15 +78,51 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
   </section>`;
 }
 
+/** The fields of a key that can be changed. */
+function KeyForm(props: {
+  readonly ref_: Ref & { readonly kind: KeyKind };
+  readonly base: Base;
+  readonly denied: string | undefined;
+}): View {
+  const { ref_: ref, base, denied } = props;
+  const schema = useSchema(ref.kind);
+  const draft = useDraft<Fields>(
+    base,
+    (spec) => spec,
+    ({ spec }, typed) => specEdits(spec, typed, schema ?? {}).length > 0,
+  );
+  if (schema === undefined) return html`<p aria-busy="true">Reading the fields…</p>`;
+  const save = async (showYaml: boolean): Promise<void> => {
+    const edits = specEdits(draft.base.spec, draft.typed, schema);
+    const saved = await change(ref, { edits }, { base: draft.base, ...(showYaml ? { showYaml } : {}) });
+    if (saved === undefined) return;
+    draft.saved(savedAs(saved));
+    done(savedText(ref.name, saved));
+  };
+  const fields = fieldsOfSpec({
+    schema,
+    values: draft.typed,
+    disabled: denied !== undefined,
+    onChange: draft.type,
+  });
+  return html`<${ResourceForm}
+    submit="Save"
+    denied=${denied}
+    save=${save}
+    fields=${(problems: Problems) => fields(changeable[ref.kind], problems)}
+    notice=${html`<${ChangedElsewhere} draft=${draft} current=${base} />`}
+  />`;
+}
+
 function RotateDialog({
   ref_: ref,
   row,
-  version,
+  base,
   onClose,
 }: {
   ref_: Ref;
   row: KeyRow;
-  version: string;
+  base: Base;
   onClose: () => void;
 }): View {
   const [minutes, setMinutes] = useState(60);
@@ -118,7 +133,7 @@ function RotateDialog({
         path: ['spec', 'rotation', field],
         value,
       }));
-      if ((await change(ref, { edits }, { version })) !== undefined) {
+      if ((await change(ref, { edits }, { base })) !== undefined) {
         done(
           `A new key goes into the Secret ${row.secretName}; the old one stays valid for ${minutes} minutes.`,
         );

@@ -1,7 +1,9 @@
 import type { Place } from '../shapes.ts';
-import { change, declare } from './changing.ts';
+import { ChangedElsewhere } from './changed-elsewhere.ts';
+import { change, declare, savedAs, savedText } from './changing.ts';
+import { type Base, useDraft } from './draft.ts';
 import type { Problems } from './field.ts';
-import { html, useEffect, useState, type View } from './htm-preact.js';
+import { html, useState, type View } from './htm-preact.js';
 import { type InputNames, labelled } from './labelled.ts';
 import { nameField, namespaceField } from './name-field.ts';
 import { nodePath } from './nodes-page.ts';
@@ -27,33 +29,39 @@ interface Credential {
   readonly clear: boolean;
 }
 
+/** What is typed into the form. */
+interface Typed {
+  readonly values: Fields;
+  readonly credential: Credential;
+}
+const noCredential: Credential = { text: '', clear: false };
+/** What a node that is being added begins as. */
+const nothing: Base = { version: '', manifest: '', spec: {} };
+
 /** Adds a node, or edits one: what is not touched stays as it is, and an empty API key keeps the key. */
 export function NodeForm(props: {
   readonly place: Place;
   /** The node to edit; undefined to add one. */
-  readonly node?: Ref & { readonly version: string; readonly manifest: string };
-  readonly spec: Fields;
+  readonly node?: Ref & { readonly base: Base };
   readonly keySet: boolean;
   readonly denied: string | undefined;
 }): View {
-  const { place, node, spec, keySet, denied } = props;
+  const { place, node, keySet, denied } = props;
   const schema = useSchema('UpstreamNode');
-  const [values, setValues] = useState<Fields>(spec);
   const [name, setName] = useState('');
   const [namespace, setNamespace] = useState(place.namespace);
-  const [credential, setCredential] = useState<Credential>({ text: '', clear: false });
-  const [base, setBase] = useState(spec);
-  useEffect(() => {
-    // Somebody else's change of a field that is not touched here shows at once; what is typed stays.
-    setValues((typed) => ({ ...spec, ...touched(base, typed) }));
-    setBase(spec);
-    return undefined;
-  }, [JSON.stringify(spec)]);
+  const draft = useDraft<Typed>(
+    node?.base ?? nothing,
+    (spec) => ({ values: spec, credential: noCredential }),
+    ({ spec }, { values: typed, credential: given }) =>
+      given.text !== '' || given.clear || specEdits(spec, typed, schema ?? {}).length > 0,
+  );
+  const { values, credential } = draft.typed;
   if (schema === undefined) return html`<p aria-busy="true">Reading the fields…</p>`;
 
   const disabled = denied !== undefined;
   const wishes = (): Wishes => ({
-    edits: specEdits(base, values, schema),
+    edits: specEdits(draft.base.spec, values, schema),
     ...(credential.text === '' ? {} : { apiKey: credential.text }),
     ...(credential.clear ? { clearApiKey: true } : {}),
   });
@@ -62,20 +70,22 @@ export function NodeForm(props: {
     const saved =
       node === undefined
         ? await declare(ref, wishes(), showYaml || undefined)
-        : await change(node, wishes(), {
-            version: node.version,
-            seen: node.manifest,
-            ...(showYaml ? { showYaml } : {}),
-          });
+        : await change(node, wishes(), { base: draft.base, ...(showYaml ? { showYaml } : {}) });
     if (saved === undefined) return;
-    setCredential({ text: '', clear: false });
-    done(node === undefined ? `Added ${name}.` : `Saved ${node.name}.`);
+    draft.saved(savedAs(saved));
+    done(node === undefined ? `Added ${name}.` : savedText(node.name, saved));
     if (node === undefined) go(nodePath(ref));
   };
   const more = Object.keys(schema.properties ?? {}).filter(
     (field) => !first.includes(field) && !elsewhere.includes(field),
   );
-  const fields = fieldsOfSpec({ schema, values, disabled, onChange: setValues });
+  const setCredential = (given: Credential): void => draft.type({ values, credential: given });
+  const fields = fieldsOfSpec({
+    schema,
+    values,
+    disabled,
+    onChange: (next) => draft.type({ values: next, credential }),
+  });
   const key = html`<${CredentialField} credential=${credential} keySet=${keySet} adds=${node === undefined} disabled=${disabled} onChange=${setCredential} />`;
   /** The fields that few look for, in sight when one of them is wrong. */
   const folded = (
@@ -119,6 +129,7 @@ export function NodeForm(props: {
     denied=${denied}
     fields=${node === undefined ? adding : editing}
     save=${save}
+    notice=${node !== undefined && html`<${ChangedElsewhere} draft=${draft} current=${node.base} />`}
   />`;
 }
 
@@ -164,11 +175,4 @@ function CredentialField(props: {
         <span>Remove the API key</span>
       </label>`
     }`;
-}
-
-/** The fields of a form that differ from what it started with. */
-function touched(base: Fields, typed: Fields): Fields {
-  return Object.fromEntries(
-    Object.entries(typed).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(base[name])),
-  );
 }

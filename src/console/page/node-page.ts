@@ -1,5 +1,5 @@
 import type { Detail, NodeRow, Place } from '../shapes.ts';
-import { setEnabled } from './changing.ts';
+import { baseOf, setEnabled } from './changing.ts';
 import { DeleteDialog } from './delete-dialog.ts';
 import { useDetail } from './detail.ts';
 import { html, useEffect, useRef, useState, type View } from './htm-preact.js';
@@ -18,7 +18,7 @@ export function NewNodePage({ place }: { place: Place }): View {
   const rights = useRights(place.namespace);
   return html`<section class="narrow">
     <h1>Add a node</h1>
-    <${NodeForm} place=${place} spec=${{}} keySet=${false} denied=${denial(place, rights, 'UpstreamNode', 'create')} />
+    <${NodeForm} place=${place} keySet=${false} denied=${denial(place, rights, 'UpstreamNode', 'create')} />
   </section>`;
 }
 
@@ -67,8 +67,7 @@ export function NodePage(props: { place: Place; namespace: string; name: string;
         : html`<${NodeFacts} row=${row} node=${node} detail=${detail} />
           <${NodeForm}
             place=${place}
-            node=${{ ...ref, version: detail.version, manifest: detail.manifest }}
-            spec=${node.spec}
+            node=${{ ...ref, base: baseOf(detail) }}
             keySet=${node.spec.apiKeySecretRef !== undefined || node.spec.encryptedAPIKey !== undefined}
             denied=${denied}
           />`

@@ -1,5 +1,5 @@
 import type { Problems } from './field.ts';
-import { html, useEffect, useRef, useState, type View } from './htm-preact.js';
+import { type Child, html, useEffect, useRef, useState, type View } from './htm-preact.js';
 import { Refusal } from './server.ts';
 import { problemsIn } from './spec-fields.ts';
 
@@ -14,10 +14,12 @@ export function ResourceForm(props: {
   /** Why nothing may be changed; undefined when it may. */
   readonly denied: string | undefined;
   readonly fields: (problems: Problems) => View;
+  /** Stands above the buttons. */
+  readonly notice?: Child;
   /** Throws what went wrong. */
   readonly save: (showYaml: boolean) => Promise<void>;
 }): View {
-  const { submit, denied, fields, save } = props;
+  const { submit, denied, fields, notice, save } = props;
   const [problems, setProblems] = useState<Problems>(new Map());
   const [failure, setFailure] = useState<string | undefined>(undefined);
   const [busy, setBusy] = useState(false);
@@ -51,6 +53,7 @@ export function ResourceForm(props: {
   >
     ${denied && html`<p class="problem" role="note">${denied}</p>`}
     ${fields(problems)}
+    ${notice}
     ${failure !== undefined && html`<p class="problem" role="alert">${failure}</p>`}
     <div class="actions">
       <button type="submit" disabled=${disabled} aria-busy=${busy ? 'true' : undefined}>${submit}</button>

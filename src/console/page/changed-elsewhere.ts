@@ -1,0 +1,24 @@
+import type { Base, Draft } from './draft.ts';
+import { labelOf } from './field.ts';
+import { html, type View } from './htm-preact.js';
+
+/** Reports, while something is typed, that the declaration below it is no longer the one that the form was made from. */
+export function ChangedElsewhere({
+  draft,
+  current,
+}: {
+  draft: Draft<unknown>;
+  current: Base;
+}): View | undefined {
+  if (!draft.isBehind) return undefined;
+  const { spec } = draft.base;
+  const names = new Set([...Object.keys(spec), ...Object.keys(current.spec)]);
+  const changed = [...names].filter(
+    (name) => JSON.stringify(spec[name]) !== JSON.stringify(current.spec[name]),
+  );
+  if (changed.length === 0) return undefined;
+  return html`<p class="problem" role="status">
+    This was changed elsewhere since you began: ${changed.map(labelOf).join(', ')}. Nothing of yours is stored yet, and a save shows both.
+    <button type="button" class="outline small" onClick=${draft.discard}>Discard mine</button>
+  </p>`;
+}
