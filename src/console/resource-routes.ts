@@ -7,12 +7,22 @@ import { rowOf } from './rows.ts';
 import type { Detail, Edited, PageKind } from './shapes.ts';
 import { planWishes, type Wishes, wishesSchema } from './wishes.ts';
 
+const given = [
+  (text: string) => text !== '',
+  { message: 'is missing', params: { remedy: 'add it' } },
+] as const;
 /** As the manifest has it, so that a refusal names the fields of the form. */
 const named = z.object({
   kind: z.enum(['UpstreamNode', 'APIKey', 'MasterKey']),
   metadata: z.object({
-    namespace: z.string().min(1, 'is missing; add it').max(63),
-    name: z.string().min(1, 'is missing; add it').max(253),
+    namespace: z
+      .string()
+      .max(63)
+      .refine(...given),
+    name: z
+      .string()
+      .max(253)
+      .refine(...given),
   }),
 });
 const editBody = z.strictObject({
@@ -45,7 +55,12 @@ export function addResourceRoutes(
     const ref = refOf(request);
     const { wishes, version, dryRun, force } = read(editBody, request.body);
     const before = await declarations.get(ref, signal);
-    const { edits } = await planWishes(wishes, ref, addressOf(wishes, before.resource.spec), options);
+    const { resource } = before;
+    const target = {
+      baseURL: addressOf(wishes, resource.spec),
+      node: resource.kind === 'UpstreamNode' ? resource : undefined,
+    };
+    const { edits } = await planWishes(wishes, ref, target, options);
     const asked = { dryRun, force, ...(version === undefined ? {} : { version }) };
     const after = await declarations.edit(ref, edits, asked, signal);
     return { before: before.manifest, ...outcome(after) };
@@ -53,7 +68,8 @@ export function addResourceRoutes(
   app.put(path, async (request): Promise<Edited & { value?: string }> => {
     const ref = refOf(request);
     const { wishes, dryRun } = read(editBody, request.body);
-    const { edits, value } = await planWishes(wishes, ref, addressOf(wishes, {}), options);
+    const target = { baseURL: addressOf(wishes, {}), node: undefined };
+    const { edits, value } = await planWishes(wishes, ref, target, options);
     const { kind, namespace, name } = ref;
     const manifest = { kind, metadata: { name, namespace }, spec: {} };
     const whole = applyEdits(manifest, edits);

@@ -12,7 +12,10 @@ const tried = z.object({
     .string()
     .min(1)
     .max(512)
-    .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII'),
+    .refine((key) => /^[\x21-\x7e]+$/.test(key), {
+      message: 'must be visible ASCII',
+      params: { remedy: 'paste the key again' },
+    }),
   body: z.record(z.string(), z.unknown()),
 });
 /** Headers of the gateway's answer that the page shows. */

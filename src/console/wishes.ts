@@ -3,14 +3,18 @@ import type { Declarations, Ref } from '../cli/edit/declarations.ts';
 import type { Edit } from '../cli/edit/edit.ts';
 import { clearedKeyEdits, modelEdits, sealedKeyEdits, syncEdit } from '../cli/edit/node-edits.ts';
 import { generateKeyText, hashKeyText, keyHint } from '../resources/key-text.ts';
+import type { UpstreamNode } from '../resources/upstream-node.ts';
 
 const step = z.union([z.string().min(1).max(253), z.object({ name: z.string().min(1).max(512) })]);
 const path = z.tuple([z.literal('spec')]).rest(step);
 /** A spec's own credential fields are not for free edits: a key comes as `apiKey` and is sealed here. */
-const free = path.refine(
-  ([, field]) => field !== 'encryptedAPIKey',
-  'give the key as apiKey; it is sealed here',
-);
+const free = path.refine(([, field]) => field !== 'encryptedAPIKey', {
+  message: 'is no field to edit',
+  params: { remedy: 'give the key as apiKey; it is sealed here' },
+});
+
+/** A node has at most 5,000 discovered models and 1,000 manual ones. */
+const maxModels = 6_000;
 
 /** What the page may ask to be changed of a resource. Bounded; the server's validation judges the rest. */
 export const wishesSchema = z.strictObject({
@@ -24,7 +28,7 @@ export const wishesSchema = z.strictObject({
     .max(2_000)
     .default([]),
   models: z
-    .strictObject({ names: z.array(z.string().min(1).max(512)).min(1).max(2_000), enabled: z.boolean() })
+    .strictObject({ names: z.array(z.string().min(1).max(512)).min(1).max(maxModels), enabled: z.boolean() })
     .optional(),
   apiKey: z.string().min(1).max(16_384).optional(),
   clearApiKey: z.literal(true).optional(),
@@ -40,13 +44,18 @@ export interface Planned {
 }
 
 /**
- * Turns wishes into edits. A credential is sealed here, before it leaves this machine. `baseURL` is the address that the
- * node will have, which the sealed key opens for.
+ * Turns wishes into edits. A credential is sealed here, before it leaves this machine.
+ * Throws DeclarationError `Invalid` for what a declaration cannot hold.
  */
 export async function planWishes(
   wishes: Wishes,
   ref: Ref,
-  baseURL: string | undefined,
+  target: {
+    /** The address that the node will have, which a sealed key opens for. */
+    readonly baseURL: string | undefined;
+    /** The node as it is; undefined for one that is being made, and for keys. */
+    readonly node: UpstreamNode | undefined;
+  },
   options: {
     readonly declarations: Declarations;
     readonly randomBytes: (size: number) => Buffer;
@@ -55,12 +64,17 @@ export async function planWishes(
   },
 ): Promise<Planned> {
   const edits: Edit[] = [...(wishes.edits as readonly Edit[])];
-  if (wishes.models !== undefined) edits.push(...modelEdits(wishes.models.names, wishes.models.enabled));
+  const { baseURL, node } = target;
+  if (wishes.models !== undefined && node !== undefined) {
+    edits.push(...modelEdits(node, wishes.models.names, wishes.models.enabled));
+  }
   if (wishes.clearApiKey !== undefined && wishes.apiKey === undefined) edits.push(...clearedKeyEdits);
   if (wishes.apiKey !== undefined && baseURL !== undefined) {
     const { namespace, name } = ref;
-    const node = { kind: 'UpstreamNode', namespace, name } as const;
-    edits.push(...(await sealedKeyEdits(options.declarations, node, baseURL, wishes.apiKey, options.signal)));
+    const sealedFor = { kind: 'UpstreamNode', namespace, name } as const;
+    edits.push(
+      ...(await sealedKeyEdits(options.declarations, sealedFor, baseURL, wishes.apiKey, options.signal)),
+    );
   }
   if (wishes.sync !== undefined) edits.push(syncEdit(new Date(options.now()).toISOString()));
   if (wishes.newKey === undefined) return { edits, value: undefined };

@@ -53,12 +53,16 @@ const declarations: readonly KindDeclaration[] = [
     columns: [
       column('URL', 'string', '.spec.baseURL', 'Base address'),
       column('Status', 'string', '.status.phase', 'Phase'),
-      column('Models', 'integer', '.status.modelCount', 'Number of models'),
-      column('Last Sync', 'date', '.status.lastSyncTime', 'Time since the last model sync'),
+      column('Models', 'string', '.status.enabledModels', 'Enabled models of all'),
+      column('Last Sync', 'date', '.status.lastSuccessfulSyncTime', 'Time since a model sync last succeeded'),
       column('Enabled', 'boolean', '.spec.enabled', 'Whether the node takes requests'),
       column('Priority', 'integer', '.spec.priority', 'Higher is preferred'),
       column('Weight', 'integer', '.spec.weight', 'Share within one priority'),
       age,
+      {
+        ...column('Last Try', 'date', '.status.lastSyncTime', 'Time since the last model sync, good or bad'),
+        priority: 1,
+      },
       { ...column('Display Name', 'string', '.spec.displayName', 'Name for people'), priority: 1 },
       { ...column('Message', 'string', `${ready}.message`, 'Why the node is or is not ready'), priority: 1 },
     ],

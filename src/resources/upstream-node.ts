@@ -62,18 +62,40 @@ const callerNamespacesSchema = withRules(
   ],
 );
 
+/** Longest pattern in characters. */
+const maxPattern = 256;
+const modelPatterns = () => setOf(line(maxPattern), 100);
+
+const modelPatternsSchema = z.object({
+  include: modelPatterns()
+    .meta({
+      description:
+        'Names of the models to keep, with `*` for any text and `?` for one character; absent or empty keeps every one.',
+    })
+    .optional(),
+  exclude: modelPatterns()
+    .meta({ description: 'Names of the models to leave out, in the same form; it beats include.' })
+    .optional(),
+});
+
 const syncSchema = z.object({
   intervalSeconds: whole(60, 604_800)
     .default(3_600)
     .meta({ description: 'Time between scheduled syncs, ±10 %.' }),
-  newModels: z
-    .enum(['Enabled', 'Disabled'])
-    .default('Enabled')
-    .meta({ description: 'What a newly discovered model starts as.' }),
+  newModels: z.enum(['Enabled', 'Disabled']).default('Enabled').meta({
+    description:
+      'What a newly discovered model starts as. A change leaves models that are known already as they are: switch those by spec.models, or leave them out by sync.models.',
+  }),
   discovery: z
     .enum(['Always', 'Never'])
     .default('Always')
     .meta({ description: 'Always: ask the node for its models. Never: use manualModels alone.' }),
+  models: modelPatternsSchema
+    .meta({
+      description:
+        'Which of the models that the node lists exist here. One that is left out goes at once; manualModels are always kept.',
+    })
+    .optional(),
 });
 
 const healthCheckSchema = z.object({
@@ -246,7 +268,13 @@ const upstreamNodeStatusSchema = z.object({
     .optional(),
   modelCount: count().meta({ description: 'Number of models.' }).optional(),
   enabledModelCount: count().meta({ description: 'Number of enabled models.' }).optional(),
-  lastSyncTime: dateTime().meta({ description: 'When the last sync succeeded or failed.' }).optional(),
+  enabledModels: text(32)
+    .meta({ description: 'Both numbers, as `kubectl get` prints them: enabled/all.' })
+    .optional(),
+  lastSyncTime: dateTime()
+    .meta({ description: 'When the last sync ended, whether it succeeded or failed.' })
+    .optional(),
+  lastSuccessfulSyncTime: dateTime().meta({ description: 'When a sync succeeded last.' }).optional(),
   lastSyncError: text(1_024)
     .meta({ description: 'What was wrong; present only after a failed sync.' })
     .optional(),

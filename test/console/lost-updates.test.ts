@@ -1,5 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PageKind } from '../../src/console/shapes.ts';
 import { resourcePathOf } from '../support/resources.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 import { manifest } from '../support/standalone.ts';
@@ -16,9 +17,9 @@ type Spec = Readonly<Record<string, unknown>>;
 interface Place {
   readonly namespace: string;
   sit(path: string): Promise<Person>;
-  stored(kind: string, name: string): Promise<Spec>;
+  stored(kind: PageKind, name: string): Promise<Spec>;
   /** Changes a resource without the console: an edit of the file, or kubectl. */
-  change(kind: string, name: string, spec: Spec): Promise<void>;
+  change(kind: PageKind, name: string, spec: Spec): Promise<void>;
   open(): Promise<void>;
   close(): Promise<void>;
 }
@@ -29,18 +30,18 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-const specs = (url: string): Readonly<Record<string, Spec>> => ({
-  'UpstreamNode shared': { baseURL: url, priority: 5, weight: 20 },
-  'UpstreamNode other': { baseURL: url, priority: 5, weight: 20 },
-  'UpstreamNode asked': { baseURL: url, priority: 5, weight: 20 },
-  'APIKey shared': { secretName: 'shared' },
-});
+const declared = (baseURL: string): readonly (readonly [kind: PageKind, name: string, spec: Spec])[] => [
+  ['UpstreamNode', 'shared', { baseURL, priority: 5, weight: 20 }],
+  ['UpstreamNode', 'other', { baseURL, priority: 5, weight: 20 }],
+  ['UpstreamNode', 'asked', { baseURL, priority: 5, weight: 20 }],
+  ['APIKey', 'shared', { secretName: 'shared' }],
+];
 
 function folder(): Place {
   let upstream: ScriptedUpstream;
   let standalone: StandaloneWithConsole;
-  const fileOf = (kind: string, name: string): string => `${kind}-${name}.yaml`;
-  const stored = async (kind: string, name: string): Promise<Spec> =>
+  const fileOf = (kind: PageKind, name: string): string => `${kind}-${name}.yaml`;
+  const stored = async (kind: PageKind, name: string): Promise<Spec> =>
     (JSON.parse(await standalone.manifest(fileOf(kind, name))) as { spec: Spec }).spec;
   return {
     namespace: 'default',
@@ -56,10 +57,10 @@ function folder(): Place {
     },
     async open() {
       upstream = await startUpstream({ models: ['alpha'] });
-      const files = Object.entries(specs(upstream.url)).map(([id, spec]) => {
-        const [kind = '', name = ''] = id.split(' ');
-        return [fileOf(kind, name), manifest(kind, name, spec)];
-      });
+      const files = declared(upstream.url).map(([kind, name, spec]) => [
+        fileOf(kind, name),
+        manifest(kind, name, spec),
+      ]);
       standalone = await startWithConsole({ manifests: Object.fromEntries(files) });
     },
     async close() {
@@ -89,18 +90,17 @@ function cluster(): Place {
       return person;
     },
     async stored(kind, name) {
-      return (await stage.resources.get(kind as 'UpstreamNode', stage.home, name)).spec;
+      return (await stage.resources.get(kind, stage.home, name)).spec;
     },
     async change(kind, name, spec) {
-      const path = resourcePathOf(kind as 'UpstreamNode', stage.home, name);
+      const path = resourcePathOf(kind, stage.home, name);
       await stage.cluster.client.ask('PATCH', `${path}?fieldManager=kubectl-edit`, { body: { spec } });
     },
     async open() {
       stage = await startStage({ namespaces: ['lost-updates'] });
       const upstream = await stage.upstream({ models: ['alpha'] });
-      for (const [id, spec] of Object.entries(specs(upstream.url))) {
-        const [kind = '', name = ''] = id.split(' ');
-        const path = resourcePathOf(kind as 'UpstreamNode', stage.home);
+      for (const [kind, name, spec] of declared(upstream.url)) {
+        const path = resourcePathOf(kind, stage.home);
         const body = { apiVersion: 'modelgateway.dev/v1alpha1', kind, metadata: { name }, spec };
         await stage.cluster.client.ask('POST', `${path}?fieldManager=kubectl-create`, { body });
       }

@@ -471,6 +471,23 @@ export const badManifests: readonly BadManifest[] = [
     ours: 'spec.sync.discovery: "Sometimes" must be one of Always, Never; use one of them',
   },
   {
+    file: 'node-sync-pattern-twice',
+    server: 'spec.sync.models.exclude[1]: Duplicate value: "*:free"',
+    ours: 'spec.sync.models.exclude[1]: "*:free" is in the list twice; remove one of the two',
+  },
+  {
+    file: 'node-sync-pattern-with-outer-blank',
+    server: 'spec.sync.models.include[0]: Invalid value: "gpt-* ": must not begin or end with a blank',
+    ours: 'spec.sync.models.include[0]: "gpt-* " must not begin or end with a blank; remove the blanks, which nobody sees',
+  },
+  {
+    file: 'node-sync-patterns-as-text',
+    server:
+      'spec.sync.models.include: Invalid value: "string": spec.sync.models.include in body must be of type array: "string"',
+    more: true,
+    ours: 'spec.sync.models.include: must be a list, not a string; remove the quotes or correct it',
+  },
+  {
     file: 'node-sync-too-often',
     server:
       'spec.sync.intervalSeconds: Invalid value: 59: spec.sync.intervalSeconds in body should be greater than or equal to 60',

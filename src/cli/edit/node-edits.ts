@@ -1,11 +1,58 @@
 import { sealApiKey } from '../../resources/sealed-key.ts';
 import { syncRequestAnnotation } from '../../resources/sync-request.ts';
+import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { DeclarationError, type Declarations, type Ref } from './declarations.ts';
 import type { Edit } from './edit.ts';
 
-/** Lets callers use these models of a node, or not; the other wishes for them stay. */
-export function modelEdits(names: readonly string[], enabled: boolean): Edit[] {
-  return names.map((name) => ({ path: ['spec', 'models', { name }, 'enabled'], value: enabled }));
+/** Entries that `spec.models` can hold. */
+const maxEntries = 2_000;
+
+/**
+ * Lets callers use these models of a node, or not; the other wishes for them stay. A wish for what a model is anyway is
+ * taken back, so that what was switched off and on again leaves no entry behind.
+ * @throws DeclarationError `Invalid` if `spec.models` cannot hold as many; it says which patterns do instead
+ */
+export function modelEdits(
+  { metadata, spec, status }: UpstreamNode,
+  names: readonly string[],
+  enabled: boolean,
+): Edit[] {
+  const entries = new Map(spec.models?.map((entry) => [entry.name, entry]));
+  const manual = new Set(spec.manualModels);
+  const started = new Map(
+    status?.models
+      ?.filter(({ source }) => source === 'Discovered')
+      .map((model) => [model.name, model.startedEnabled ?? model.enabled]),
+  );
+  const startEnabled = spec.sync.newModels === 'Enabled';
+  let count = entries.size;
+  const edits = names.flatMap((name): Edit[] => {
+    const entry = entries.get(name);
+    // Also what it would start as, were the node declared anew.
+    const isSoAnyway = manual.has(name) ? enabled : started.get(name) === enabled && startEnabled === enabled;
+    const path = ['spec', 'models', { name }];
+    if (!isSoAnyway) {
+      if (entry === undefined) count += 1;
+      return [{ path: [...path, 'enabled'], value: enabled }];
+    }
+    if (entry?.enabled === undefined) return [];
+    const { name: _, enabled: __, ...others } = entry;
+    if (Object.keys(others).length > 0) return [{ path: [...path, 'enabled'], remove: true }];
+    count -= 1;
+    return [{ path, remove: true }];
+  });
+  if (count > maxEntries) throw tooManyEntries(metadata.name, count, enabled);
+  return edits;
+}
+
+function tooManyEntries(name: string, count: number, enabled: boolean): DeclarationError {
+  const remedy = enabled
+    ? `To let all that the node lists start enabled, forget them and ask again: \`model-gateway node edit ${name} --new-models enabled --exclude-models '*'\`, then \`model-gateway node edit ${name} --exclude-models ''\`.`
+    : `Leave models out by patterns instead, such as \`model-gateway node edit ${name} --exclude-models '*:free,*embed*'\` (spec.sync.models).`;
+  const message = `spec.models would need ${count} entries, and holds ${maxEntries}. ${remedy}`;
+  return new DeclarationError('Invalid', `Nothing was changed: ${message}`, [
+    { field: 'spec.models', message },
+  ]);
 }
 
 /** Asks the controller to sync a node's models now. `request` is any text that was not there before, such as the time. */

@@ -1,3 +1,4 @@
+import { compileGlob } from '../../resources/glob.ts';
 import { nearest } from '../../resources/nearest.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { servedNames } from '../../store/node-models.ts';
@@ -34,30 +35,9 @@ export function pickModels(node: UpstreamNode, words: readonly string[]): Picked
 }
 
 function matching<T extends { readonly name: string }>(word: string, models: readonly T[]): readonly T[] {
-  return /[*?]/.test(word) ? models.filter(({ name }) => matches(word, name)) : [];
-}
-
-/** Whether a name is what a pattern says. By hand, since a regular expression of many `*` takes for ever on some names. */
-function matches(pattern: string, name: string): boolean {
-  let at = 0;
-  let star = -1;
-  let resumed = 0;
-  for (let index = 0; index < name.length; ) {
-    if (pattern[at] === '*') {
-      star = at;
-      resumed = index;
-      at += 1;
-    } else if (pattern[at] === '?' || pattern[at] === name[index]) {
-      at += 1;
-      index += 1;
-    } else if (star !== -1) {
-      // The last star takes one character more.
-      resumed += 1;
-      index = resumed;
-      at = star + 1;
-    } else return false;
-  }
-  return /^\**$/.test(pattern.slice(at));
+  if (!/[*?]/.test(word)) return [];
+  const fits = compileGlob(word);
+  return models.filter(({ name }) => fits(name));
 }
 
 function unknownModel(word: string, models: readonly { readonly name: string }[]): string {

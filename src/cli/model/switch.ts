@@ -36,7 +36,10 @@ function addSwitch(group: Command, context: CommandContext, enabled: boolean): v
   completes(command, 'node', 'node-model');
   withPlace(withWriting(command));
   explained(command, {
-    notes: ['Models that a later sync discovers start as spec.sync.newModels says.'],
+    notes: [
+      'Models that a later sync discovers start as spec.sync.newModels says.',
+      'Patterns leave thousands out: node edit NAME --exclude-models PATTERNS.',
+    ],
     examples: [`model ${verb} openai gpt-5 'text-embedding-*'`, `model ${verb} openai --all --dry-run`],
   });
 }
@@ -59,7 +62,7 @@ async function switchModels(
   for (const problem of problems) context.err.write(`${context.calledAs}: ${ref.name}: ${problem}\n`);
   const changed = models.filter((model) => model.enabled !== enabled).map(({ name }) => name);
   if (changed.length > 0) {
-    await place.edit(ref, modelEdits(changed, enabled), writeOptions(flags), context.signal);
+    await place.edit(ref, modelEdits(resource, changed, enabled), writeOptions(flags), context.signal);
   }
   for (const name of changed) {
     context.out.write(`${oneLine(name)} ${verb}d${flags.dryRun === true ? ' (dry run)' : ''}\n`);

@@ -1,4 +1,5 @@
 import { conditionOf } from '../../resources/condition-of.ts';
+import { lastSuccessfulSync } from '../../resources/last-successful-sync.ts';
 import { ago } from '../ago.ts';
 import type { Declared } from '../edit/declarations.ts';
 import type { Column } from '../output.ts';
@@ -27,7 +28,7 @@ export function nodeColumns(options: {
         resource.spec.enabled ? tintOfPhase[resource.status?.phase ?? 'idle'] : 'faint',
     },
     { title: 'MODELS', cell: ({ resource }) => modelCounts(resource.status) },
-    { title: 'LAST SYNC', cell: ({ resource }) => ago(resource.status?.lastSyncTime, options.now) },
+    { title: 'LAST SYNC', cell: ({ resource }) => ago(lastSuccessfulSync(resource.status), options.now) },
     { title: 'ENABLED', cell: ({ resource }) => String(resource.spec.enabled), wide: true },
     { title: 'PRIORITY', cell: ({ resource }) => String(resource.spec.priority), wide: true },
     { title: 'WEIGHT', cell: ({ resource }) => String(resource.spec.weight), wide: true },

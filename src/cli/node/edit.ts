@@ -1,3 +1,4 @@
+import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import type { AddCommand } from '../add-command.ts';
 import { CommandError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';
@@ -97,6 +98,15 @@ async function keyEdits(
   return [];
 }
 
+/** What a change of `newModels` does not do; empty if there was none, or no model is known. */
+function newModelsNotice({ spec, status }: UpstreamNode, { metadata, spec: now }: UpstreamNode): string {
+  const { modelCount = 0, enabledModelCount = 0 } = status ?? {};
+  if (spec.sync.newModels === now.sync.newModels || modelCount === 0) return '';
+  const state = now.sync.newModels.toLowerCase();
+  const verb = state === 'enabled' ? 'enable' : 'disable';
+  return `Models discovered from now on start ${state}. Those known already stay as they are (${enabledModelCount} of ${modelCount} enabled): switch them with \`model ${verb} ${metadata.name} NAMES\`, or leave them out with --exclude-models.\n`;
+}
+
 function originOf(url: string): string {
   return URL.parse(url)?.origin ?? url;
 }
@@ -117,4 +127,5 @@ function told(
   }
   out.write(`${name} ${diff === '' ? 'unchanged' : 'edited'}\n`);
   if (diff !== '') err.write(managedNotice('It', before.managedBy));
+  err.write(newModelsNotice(before.resource, after.resource));
 }

@@ -19,6 +19,8 @@ export interface NodeFlags {
   readonly nativeFormat?: readonly string[];
   readonly newModels?: string;
   readonly discovery?: string;
+  readonly includeModels?: readonly string[];
+  readonly excludeModels?: readonly string[];
   readonly callers?: string;
 }
 
@@ -26,18 +28,23 @@ const authentications = ['Bearer', 'XAPIKey', 'APIKey'] as const;
 
 /** Adds the flags of `NodeFlags`. */
 export function withNodeFlags(command: Command): Command {
-  return command
-    .option('--base-url <url>', 'with its version segment: https://x.example/v1')
-    .option('--display-name <text>', 'name for people')
-    .addOption(wordOption('--authentication <kind>', 'header of the key:', authentications))
-    .option('--priority <n>', '0 to 100, higher is preferred', whole)
-    .option('--weight <n>', '1 to 100, share within one priority', whole)
-    .option('--model <names>', 'manual models with commas, all of them; repeatable', collected)
-    .option('--models-file <file>', 'the same from a file, by line or comma; - is stdin')
-    .option('--native-format <names>', `${nativeFormats.join(', ')}; as --model`, collected)
-    .addOption(wordOption('--new-models <state>', 'what new models start as:', ['enabled', 'disabled']))
-    .addOption(wordOption('--discovery <when>', 'ask the node for its models:', ['always', 'never']))
-    .option('--callers <namespaces>', 'whose keys may use it: same, all, or their names');
+  return (
+    command
+      .option('--base-url <url>', 'with its version segment: https://x.example/v1')
+      .option('--display-name <text>', 'name for people')
+      .addOption(wordOption('--authentication <kind>', 'header of the key:', authentications))
+      .option('--priority <n>', '0 to 100, higher is preferred', whole)
+      .option('--weight <n>', '1 to 100, share within one priority', whole)
+      .option('--model <names>', 'all manual models by comma; or --models-file FILE', collected)
+      // Named by the lines of their neighbours: help fits a screen.
+      .addOption(new Option('--models-file <file>').hideHelp())
+      .option('--native-format <names>', `${nativeFormats.join(', ')}; as --model`, collected)
+      .addOption(wordOption('--new-models <state>', 'what new models start as:', ['enabled', 'disabled']))
+      .option('--exclude-models <globs>', "leave out such as '*:free'; or --include-models", collected)
+      .addOption(new Option('--include-models <globs>').argParser(collected).hideHelp())
+      .addOption(wordOption('--discovery <when>', 'ask the node for its models:', ['always', 'never']))
+      .option('--callers <namespaces>', 'whose keys may use it: same, all, or their names')
+  );
 }
 
 /** What the flags wish for, without the key. `readStdin` is asked where a flag names `-`. Throws CommandError. */
@@ -58,6 +65,8 @@ export async function nodeEdits(flags: NodeFlags, readStdin: () => Promise<strin
   wish(flags.nativeFormat && properNames(namesIn(flags.nativeFormat)), 'nativeFormats');
   wish(flags.newModels && capitalized(flags.newModels), 'sync', 'newModels');
   wish(flags.discovery && capitalized(flags.discovery), 'sync', 'discovery');
+  wish(flags.includeModels && namesIn(flags.includeModels), 'sync', 'models', 'include');
+  wish(flags.excludeModels && namesIn(flags.excludeModels), 'sync', 'models', 'exclude');
   wish(flags.callers && callersOf(flags.callers), 'callerNamespaces');
   return edits;
 }

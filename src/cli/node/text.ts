@@ -1,4 +1,5 @@
 import { conditionOf } from '../../resources/condition-of.ts';
+import { lastSuccessfulSync } from '../../resources/last-successful-sync.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { servedNames } from '../../store/node-models.ts';
 import { ago } from '../ago.ts';
@@ -61,6 +62,8 @@ function connection({ spec, status }: UpstreamNode): Row[] {
         ? 'never; the manual models alone'
         : `every ${sync.intervalSeconds} s; new models start ${sync.newModels.toLowerCase()}`,
     ],
+    ['Models kept', sync.models?.include?.join(', ')],
+    ['Models left out', sync.models?.exclude?.join(', ')],
     [
       'Health check',
       healthCheck.mode === 'None'
@@ -99,7 +102,8 @@ function found({ metadata, status }: UpstreamNode, { now }: Shown): Row[] {
   const seen = status.observedGeneration;
   const isBehind = seen !== undefined && metadata.generation !== undefined && seen < metadata.generation;
   return present([
-    ['Last sync', timeText(status.lastSyncTime, now)],
+    ['Last sync', timeText(lastSuccessfulSync(status), now)],
+    ['Last try', status.lastSyncError === undefined ? undefined : timeText(status.lastSyncTime, now), 'bad'],
     ['Last sync error', status.lastSyncError, 'bad'],
     ['Last health check', timeText(status.lastHealthCheckTime, now)],
     ['Last asked to sync', status.lastHandledSyncRequest],

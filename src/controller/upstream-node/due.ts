@@ -2,6 +2,7 @@ import { conditionOf } from '../../resources/condition-of.ts';
 import type { Urgency } from '../queue.ts';
 import type { Gathered } from './gather.ts';
 import type { ContactKind } from './memory.ts';
+import { isNarrower } from './model-filter.ts';
 import { hasManualList } from './models.ts';
 import { nextCheck, nextRetry, nextSync } from './schedule.ts';
 
@@ -41,6 +42,12 @@ const discoverySwitched: Cause = ({ node, memory }) =>
     ? 'spec.sync.discovery changed'
     : undefined;
 
+/** Models that are let in again are not known: what was left out was forgotten. */
+const modelsWidened: Cause = ({ node, memory }) =>
+  memory.patterns !== undefined && !isNarrower(memory.patterns.models, node.spec.sync.models)
+    ? 'spec.sync.models changed'
+    : undefined;
+
 const failedBefore: Cause = (gathered) => {
   const { node, nowMs } = gathered;
   if (node.status?.lastSyncError === undefined) return undefined;
@@ -54,7 +61,13 @@ const scheduled: Cause = (gathered) => {
 };
 
 /** Why to ask the node for its models now because somebody changed something; the first that holds is told. */
-const wishedSyncCauses: readonly Cause[] = [neverSynced, reconnected, requested, discoverySwitched];
+const wishedSyncCauses: readonly Cause[] = [
+  neverSynced,
+  reconnected,
+  requested,
+  discoverySwitched,
+  modelsWidened,
+];
 
 /** Why to ask it without anybody waiting. */
 const syncCauses: readonly Cause[] = [failedBefore, scheduled];

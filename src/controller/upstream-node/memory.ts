@@ -1,3 +1,4 @@
+import type { ModelPatterns } from './model-filter.ts';
 import type { Answer } from './verdict.ts';
 
 /** What this process remembers of a node between reconciles. A restart starts again: everything that must last is in the status. */
@@ -17,6 +18,8 @@ export interface NodeMemory {
   /** The connection changed while this process ran, and no contact has ended since. */
   readonly connectionChanged: boolean;
   readonly discovery: 'Always' | 'Never' | undefined;
+  /** `spec.sync.models` of the last sync, or a narrower one since, for which what was listed is enough. */
+  readonly patterns: { readonly models: ModelPatterns } | undefined;
 }
 
 /** The memory of a node that is seen for the first time. */
@@ -31,6 +34,7 @@ export function freshMemory(nowMs: number): NodeMemory {
     connectionKey: undefined,
     connectionChanged: false,
     discovery: undefined,
+    patterns: undefined,
   };
 }
 

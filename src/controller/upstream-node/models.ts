@@ -1,4 +1,5 @@
 import type { StatusModel, UpstreamNode, UpstreamNodeSpec } from '../../resources/upstream-node.ts';
+import { modelFilter } from './model-filter.ts';
 
 /**
  * What is known of the node's own list: its names (`truncated`: not all of them), that it has none to offer, or nothing
@@ -29,7 +30,7 @@ const maxModelBytes = 640 * 1_024;
 const longestName = 512;
 
 /**
- * The models of a node: the discovered ones and the manual ones. Without a new listing the
+ * The models of a node: the discovered ones that `spec.sync.models` lets through, and the manual ones. Without a new listing the
  * discovered ones stay as they are, so that a change of the manual list applies at once. A model known before keeps
  * what it started as (`newModels` says nothing of it any more); manual models start enabled; a wish in `spec.models`
  * wins. What a discovered one started as is kept apart, so that taking a wish back takes back what it did.
@@ -43,7 +44,7 @@ export function mergeModels(
   const known = new Map(before.map((model) => [model.name, model]));
   const manual = new Set(spec.manualModels ?? []);
   const wishes = new Map((spec.models ?? []).map(({ name, enabled }) => [name, enabled]));
-  const found = discovered(before, spec.sync.discovery, listing);
+  const found = discovered(before, spec.sync, listing);
   const startEnabled = spec.sync.newModels === 'Enabled';
 
   const entries = [...new Set([...manual, ...found.keys()])].map((name): StatusModel => {
@@ -78,15 +79,16 @@ function startOf(model: StatusModel | undefined): boolean | undefined {
 /** The models that count as discovered, with the syncs in a row that missed each. */
 function discovered(
   before: readonly StatusModel[],
-  discovery: 'Always' | 'Never',
+  { discovery, models }: UpstreamNodeSpec['sync'],
   listing: Listing,
 ): Map<string, number> {
   const found = new Map<string, number>();
   if (discovery === 'Never') return found;
+  const isWanted = modelFilter(models);
   const listed = listing.kind === 'Names' ? listing.names.filter(isModelName) : [];
-  for (const name of listed) found.set(name, 0);
+  for (const name of listed) if (isWanted(name)) found.set(name, 0);
   for (const { name, source, missedSyncs = 0 } of before) {
-    if (found.has(name) || source !== 'Discovered') continue;
+    if (found.has(name) || source !== 'Discovered' || !isWanted(name)) continue;
     // What a listing that was cut off does not name may well be there.
     const unknown = listing.kind === 'Unasked' || (listing.kind === 'Names' && listing.truncated);
     const misses = unknown ? missedSyncs : missedSyncs + 1;

@@ -7,6 +7,7 @@ import { type NodeEvent, nodeEvents } from './events.ts';
 import { type Finding, finding } from './finding.ts';
 import type { Gathered } from './gather.ts';
 import type { NodeMemory } from './memory.ts';
+import { isNarrower } from './model-filter.ts';
 import { type Listing, type MergedModels, mergeModels } from './models.ts';
 import { phaseOf, readinessOf } from './readiness.ts';
 import { syncStatus } from './sync-status.ts';
@@ -84,6 +85,7 @@ function remember(gathered: Gathered, { health, sync, changed }: Finding): NodeM
     connectionKey: credentials.state === 'Pending' ? memory.connectionKey : connectionKey,
     connectionChanged: changed,
     discovery: discoveryKnown(gathered, sync),
+    patterns: patternsKnown(gathered, sync),
     ...(isNew ? { unreachable: 0, failedSyncs: 0, notBeforeMs: 0 } : {}),
   };
   if (contact === undefined) return base;
@@ -105,6 +107,14 @@ const longestRetryAfterSeconds = 300;
 function discoveryKnown({ memory, node }: Gathered, sync: SyncVerdict | undefined): 'Always' | 'Never' {
   const isAwaited = memory.discovery === 'Never' && sync === undefined;
   return isAwaited ? 'Never' : node.spec.sync.discovery;
+}
+
+/** Patterns that let more in ask for a sync, too. */
+function patternsKnown({ memory, node }: Gathered, sync: SyncVerdict | undefined): NodeMemory['patterns'] {
+  const { models } = node.spec.sync;
+  const isAwaited =
+    memory.patterns !== undefined && sync === undefined && !isNarrower(memory.patterns.models, models);
+  return isAwaited ? memory.patterns : { models };
 }
 
 function unreachableAfter(before: number, health: Health | undefined): number {
@@ -134,6 +144,7 @@ function statusOf(
   };
   const phase = phaseOf(standing);
   const { ready, progress } = readinessOf(standing, phase);
+  const enabledCount = models.filter(({ enabled }) => enabled).length;
   const checkTime = checkTimeOf(before, found, contact?.atMs);
   const observations = [ready, sync.observation, credentialsObservation(gathered)] as const;
   return {
@@ -142,7 +153,8 @@ function statusOf(
     models,
     ...(isTruncated(found, before, truncated) ? { modelsTruncated: true } : {}),
     modelCount: models.length,
-    enabledModelCount: models.filter(({ enabled }) => enabled).length,
+    enabledModelCount: enabledCount,
+    enabledModels: `${enabledCount}/${models.length}`,
     ...sync.fields,
     ...(checkTime === undefined ? {} : { lastHealthCheckTime: checkTime }),
     apiKeySet: credentials.state === 'Resolved' && credentials.apiKeySet,

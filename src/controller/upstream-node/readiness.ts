@@ -77,6 +77,12 @@ type ReadyRule = (standing: Standing, phase: Phase) => Readiness | undefined;
 const setModels =
   'Set spec.manualModels, or let the node list its models at {baseURL}/models (spec.sync.discovery: Always).';
 
+function noneFound({ spec }: UpstreamNode): string {
+  return spec.sync.models === undefined
+    ? `The node lists no models. ${setModels}`
+    : 'The node lists no models, or spec.sync.models leaves none of them. Change its include and exclude, or set spec.manualModels.';
+}
+
 /** What `Ready` says; the first rule that answers decides. */
 const readyRules: readonly ReadyRule[] = [
   ({ credentials }) =>
@@ -95,7 +101,7 @@ const readyRules: readonly ReadyRule[] = [
   },
   (standing, phase) =>
     phase === 'idle' && isChecked(standing)
-      ? answer('False', 'NoModels', standing.listless ?? `The node lists no models. ${setModels}`, 'Stalled')
+      ? answer('False', 'NoModels', standing.listless ?? noneFound(standing.node), 'Stalled')
       : undefined,
   ({ node, modelCount }, phase) =>
     phase === 'idle' && modelCount === 0 && node.spec.sync.discovery === 'Never'

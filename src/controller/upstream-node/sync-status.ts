@@ -1,4 +1,5 @@
 import { conditionOf } from '../../resources/condition-of.ts';
+import { lastSuccessfulSync } from '../../resources/last-successful-sync.ts';
 import { timeText } from '../../resources/time.ts';
 import type { UpstreamNodeStatus } from '../../resources/upstream-node.ts';
 import type { Observation } from '../conditions.ts';
@@ -9,7 +10,7 @@ import type { SyncVerdict } from './verdict.ts';
 
 type SyncFields = Pick<
   UpstreamNodeStatus,
-  'lastSyncTime' | 'lastSyncError' | 'syncedWith' | 'lastHandledSyncRequest'
+  'lastSyncTime' | 'lastSuccessfulSyncTime' | 'lastSyncError' | 'syncedWith' | 'lastHandledSyncRequest'
 >;
 
 /** What the last sync left in the status. `healed`: it found no listing, and the manual list it missed is there now. */
@@ -50,6 +51,7 @@ function outcomeOf(gathered: Gathered, { sync, local }: Finding): Outcome {
     return {
       fields: {
         lastSyncTime: timeText(contact.atMs),
+        ...(failure === undefined ? { lastSuccessfulSyncTime: timeText(contact.atMs) } : lastSuccess(before)),
         ...(failure === undefined ? {} : { lastSyncError: failure.message }),
         syncedWith,
         ...(handled === undefined ? {} : { lastHandledSyncRequest: handled }),
@@ -63,6 +65,7 @@ function outcomeOf(gathered: Gathered, { sync, local }: Finding): Outcome {
     return {
       fields: {
         lastSyncTime: timeText(nowMs),
+        lastSuccessfulSyncTime: timeText(nowMs),
         syncedWith,
         ...(handled === undefined ? {} : { lastHandledSyncRequest: handled }),
       },
@@ -102,6 +105,13 @@ function namesSynced(truncated: boolean): Observation {
       };
 }
 
+function lastSuccess(
+  status: Parameters<typeof lastSuccessfulSync>[0],
+): Pick<SyncFields, 'lastSuccessfulSyncTime'> {
+  const time = lastSuccessfulSync(status);
+  return time === undefined ? {} : { lastSuccessfulSyncTime: time };
+}
+
 /** What an earlier sync left, where none ended now. */
 function unsynced(before: UpstreamNodeStatus, hasManual: boolean): Outcome {
   const { lastSyncTime, lastSyncError, syncedWith, lastHandledSyncRequest } = before;
@@ -112,6 +122,8 @@ function unsynced(before: UpstreamNodeStatus, hasManual: boolean): Outcome {
   return {
     fields: {
       ...(lastSyncTime === undefined ? {} : { lastSyncTime }),
+      // What was missing was the list alone, so the sync that looked for it has succeeded.
+      ...lastSuccess(healed && lastSyncTime !== undefined ? { lastSyncTime } : before),
       ...(lastSyncError === undefined || healed ? {} : { lastSyncError }),
       ...(syncedWith === undefined ? {} : { syncedWith }),
       ...(lastHandledSyncRequest === undefined ? {} : { lastHandledSyncRequest }),

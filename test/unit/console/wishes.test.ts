@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { expect, test } from 'vitest';
 import type { Declarations, Ref } from '../../../src/cli/edit/declarations.ts';
+import { read } from '../../../src/console/read.ts';
 import { planWishes, wishesSchema } from '../../../src/console/wishes.ts';
 import { hashKeyText } from '../../../src/resources/key-text.ts';
 
@@ -14,7 +15,12 @@ const options = {
   signal: new AbortController().signal,
 };
 const plan = (wishes: unknown, ref: Ref = node) =>
-  planWishes(wishesSchema.parse(wishes), ref, 'https://one.example/v1', options);
+  planWishes(
+    wishesSchema.parse(wishes),
+    ref,
+    { baseURL: 'https://one.example/v1', node: undefined },
+    options,
+  );
 
 test.for([
   ['a field outside of spec', { edits: [{ path: ['metadata', 'labels'], value: {} }] }],
@@ -58,4 +64,11 @@ test.for([
   expect(value).toMatch(start);
   expect(edits[0]).toEqual({ path: ['spec', 'hash'], value: hashKeyText(value) });
   expect(JSON.stringify(edits)).not.toContain(value);
+});
+
+test('more than a request may hold is refused in words, with the field', () => {
+  const names = Array.from({ length: 6_001 }, (_, at) => `m-${at}`);
+  expect(() => read(wishesSchema, { models: { names, enabled: true } })).toThrow(
+    'models.names must have at most 6000 entries; remove some',
+  );
 });

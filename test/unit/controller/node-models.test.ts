@@ -104,6 +104,23 @@ describe('merging', () => {
       names([]),
       [],
     ],
+    [
+      'what the patterns leave out does not exist, whether it is listed or was known; manual ones do',
+      [entry('old-a'), entry('keep-b')],
+      {
+        manualModels: ['old-manual'],
+        sync: { models: { include: ['keep-*', 'old-*', 'x'], exclude: ['old-*'] } },
+      },
+      names(['keep-a', 'keep-b', 'old-a', 'other', 'x']),
+      [entry('keep-a'), entry('keep-b'), entry('old-manual', { source: 'Manual' }), entry('x')],
+    ],
+    [
+      'without include every name is meant',
+      [entry('a:free'), entry('b')],
+      { sync: { models: { include: [], exclude: ['*:free'] } } },
+      unasked,
+      [entry('b')],
+    ],
     ['missed once', [entry('a')], {}, names(['b']), [entry('a', { missedSyncs: 1 }), entry('b')]],
     ['missed twice', [entry('a', { missedSyncs: 1 })], {}, names([]), [entry('a', { missedSyncs: 2 })]],
     ['missed three times: gone', [entry('a', { missedSyncs: 2 })], {}, names([]), []],
@@ -174,6 +191,13 @@ describe('merging', () => {
     expect(merged.models).toHaveLength(5_000);
     expect(merged.truncated).toBe(true);
     expect(merged.models.slice(-2).map(({ name }) => name)).toEqual(['zz', 'zzz']);
+  });
+
+  test('patterns are judged before the bound: of 6,000 models the wanted one is there', () => {
+    const many = Array.from({ length: 6_000 }, (_, index) => `m-${String(index).padStart(5, '0')}`);
+    const spec = nodeOf('n', { sync: { models: { include: ['*-05999'] } } }).spec;
+    const merged = mergeModels([], spec, names(many));
+    expect(merged).toMatchObject({ truncated: false, models: [entry('m-05999')] });
   });
 
   test('bounded in bytes', () => {
@@ -340,6 +364,65 @@ describe('syncs', () => {
     const waited = ((made.nextDueMs ?? 0) - life.nowMs) / 1_000;
     expect(waited).toBeGreaterThanOrEqual(3_240);
     expect(life.untilDue().contact?.kind).toBe('sync');
+  });
+
+  test('excluded models go at once and nobody is contacted; let in again they are asked for', () => {
+    const life = new NodeLife();
+    life.plan();
+    life.answer(listed('a', 'b:free', 'c:free'));
+    const narrower = life.edit({ sync: { ...life.node.spec.sync, models: { exclude: ['*:free'] } } });
+    expect([life.models, narrower.contact]).toEqual([['a'], undefined]);
+    expect(narrower.events.map(({ note }) => note)).toEqual(['Removed 2 models: b:free, c:free.']);
+    expect(life.node.status).toMatchObject({ modelCount: 1, enabledModelCount: 1, enabledModels: '1/1' });
+    const wider = life.edit({ sync: { ...life.node.spec.sync, models: { exclude: ['b*'] } } });
+    expect(wider.contact).toMatchObject({ kind: 'sync', cause: 'spec.sync.models changed' });
+    // Until it has answered the question stays, whatever else is edited.
+    expect(life.edit({ weight: 7 }).contact).toMatchObject({ kind: 'sync' });
+    life.answer(listed('a', 'b:free', 'c:free'));
+    expect(life.models).toEqual(['a', 'c:free']);
+    expect(life.plan().contact).toBeUndefined();
+    const back = life.edit({ sync: { ...life.node.spec.sync, models: undefined } });
+    expect(back.contact).toMatchObject({ kind: 'sync' });
+  });
+
+  test('patterns that leave nothing are named as the cause', () => {
+    const life = new NodeLife({ sync: { models: { include: ['nothing-like-it'] } } });
+    life.plan();
+    life.answer(listed('a', 'b'));
+    expect([life.phase, life.conditions[0]]).toEqual(['idle', 'Ready=False NoModels']);
+    const ready = life.node.status?.conditions?.find(({ type }) => type === 'Ready');
+    expect(ready?.message).toContain('spec.sync.models leaves none');
+  });
+
+  test('the last successful sync is told apart from the last try', () => {
+    const life = new NodeLife();
+    life.plan();
+    life.answer(listed('a'));
+    const good = life.node.status?.lastSyncTime;
+    expect(life.node.status?.lastSuccessfulSyncTime).toBe(good);
+    life.nowMs += 600_000;
+    life.annotate('1');
+    life.answer(status(500));
+    expect(life.node.status?.lastSuccessfulSyncTime).toBe(good);
+    expect(life.node.status?.lastSyncTime).not.toBe(good);
+    life.nowMs += 600_000;
+    life.annotate('2');
+    life.answer(listed('a'));
+    const { lastSyncTime, lastSuccessfulSyncTime } = life.node.status ?? {};
+    expect(lastSuccessfulSyncTime).toBe(lastSyncTime);
+    expect(lastSuccessfulSyncTime).not.toBe(good);
+  });
+
+  test('a status of an earlier version, which does not tell them apart, is taken for what it says', () => {
+    const life = new NodeLife();
+    life.plan();
+    life.answer(listed('a'));
+    const { lastSuccessfulSyncTime, ...older } = life.node.status ?? {};
+    life.node = { ...life.node, status: older };
+    life.nowMs += 600_000;
+    life.annotate('1');
+    life.answer(status(500));
+    expect(life.node.status?.lastSuccessfulSyncTime).toBe(lastSuccessfulSyncTime);
   });
 
   test('a later change of the manual list applies at once and contacts nobody', () => {

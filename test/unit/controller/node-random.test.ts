@@ -31,6 +31,7 @@ const specs = fc.record(
       intervalSeconds: fc.constantFrom(60, 604_800),
       discovery: fc.constantFrom('Always', 'Never'),
       newModels: fc.constantFrom('Enabled', 'Disabled'),
+      models: fc.constantFrom({}, { exclude: ['a'] }, { include: ['?b*', 'b'], exclude: ['x'] }),
     }),
     healthCheck: fc.record({
       mode: fc.constantFrom('Models', 'None'),

@@ -14,6 +14,7 @@ import {
   openSealedKey,
   sealingRecipient,
 } from '../../../../src/resources/sealed-key.ts';
+import { nodeOf } from '../../controller/resources.ts';
 
 const manifest = (spec: string, metadata = 'name: a') =>
   `apiVersion: modelgateway.dev/v1alpha1\nkind: UpstreamNode\nmetadata: {${metadata}}\nspec: {${spec}}\n`;
@@ -127,7 +128,8 @@ describe('edits of nodes', () => {
   };
 
   test('several models at once, a sync, no key', () => {
-    expect(applyEdits(node, modelEdits(['m', 'n'], false))['spec']).toMatchObject({
+    const declared = nodeOf('a', node.spec);
+    expect(applyEdits(node, modelEdits(declared, ['m', 'n'], false))['spec']).toMatchObject({
       models: [
         { name: 'm', aliases: ['x'], enabled: false },
         { name: 'n', enabled: false },
@@ -137,6 +139,49 @@ describe('edits of nodes', () => {
       annotations: { 'modelgateway.dev/sync-requested-at': 'now' },
     });
     expect(applyEdits(node, clearedKeyEdits)['spec']).not.toHaveProperty('apiKeySecretRef');
+  });
+
+  test('models that are switched off and on again leave no entry, unless something else needs it', () => {
+    const known = (spec: object, models: readonly object[]) => ({
+      ...nodeOf('a', { baseURL: 'https://a.example/v1', ...spec }),
+      status: { models: models.map((model) => ({ enabled: true, source: 'Discovered', ...model })) },
+    });
+    const off = [
+      { name: 'm', enabled: false },
+      { name: 'n', enabled: false, aliases: ['x'] },
+      { name: 'by-hand', enabled: false },
+    ];
+    const started = ['m', 'n'].map((name) => ({ name, enabled: false, startedEnabled: true }));
+    const switchedOn = (spec: { models?: readonly object[] }, names: readonly string[]): unknown => {
+      const declared = known(spec, started) as Parameters<typeof modelEdits>[0];
+      return applyEdits({ spec }, modelEdits(declared, names, true))['spec'];
+    };
+    expect(switchedOn({ models: off }, ['m', 'n'])).toEqual({
+      models: [
+        { name: 'n', aliases: ['x'] },
+        { name: 'by-hand', enabled: false },
+      ],
+    });
+    expect(switchedOn({ models: off, manualModels: ['by-hand'] } as object, ['by-hand'])).toMatchObject({
+      models: off.slice(0, 2),
+    });
+    // Declared anew, it would start disabled.
+    expect(switchedOn({ models: off, sync: { newModels: 'Disabled' } } as object, ['m'])).toMatchObject({
+      models: [{ name: 'm', enabled: true }, ...off.slice(1)],
+    });
+  });
+
+  test('more entries than a node can hold are refused with the patterns that do it', () => {
+    const names = Array.from({ length: 3_006 }, (_, at) => `model-${at}`);
+    const models = names.map((name) => ({ name, enabled: true, source: 'Discovered' as const }));
+    const declared = { ...nodeOf('many'), status: { models } };
+    expect(modelEdits(declared, names.slice(0, 2_000), false)).toHaveLength(2_000);
+    expect(() => modelEdits(declared, names, false)).toThrow(
+      /would need 3006 entries, and holds 2000.*node edit many --exclude-models/,
+    );
+    expect(() => modelEdits(nodeOf('many'), names, true)).toThrow(/--new-models enabled --exclude-models/);
+    // What is on anyway needs no entry, however many.
+    expect(modelEdits(declared, names, true)).toEqual([]);
   });
 
   test('a key is sealed for the node and its coming address', async () => {
