@@ -237,7 +237,7 @@ const callers: readonly TypeReader[] = [
       const ref = { kind: 'UpstreamNode', namespace: 'default', name: 'n' } as const;
       const declarations = undefined as never;
       const plan = { declarations, randomBytes: Buffer.alloc, now: () => 0, signal };
-      const { edits } = await planWishes(asked, ref, undefined, plan);
+      const { edits } = await planWishes(asked, ref, { baseURL: undefined, node: undefined }, plan);
       parseResource(applyEdits({ kind: ref.kind, metadata: { name: 'n' }, spec: {} }, edits));
     },
   },
