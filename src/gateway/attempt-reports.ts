@@ -1,7 +1,7 @@
 import type { AttemptMetrics } from '../observe/attempt-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { RequestMetrics } from '../observe/request-metrics.ts';
-import type { Candidate } from '../store/store.ts';
+import type { PickedCandidate } from '../routing/route.ts';
 import type { UpstreamError } from '../upstream/error.ts';
 import { type AttemptOutcome, outcomeOf, outcomeOfStatus } from './attempt-outcome.ts';
 import type { Circuits } from './circuits.ts';
@@ -11,17 +11,17 @@ import { reportFailure } from './report-failure.ts';
 /** Who is told how attempts on nodes go: the circuits, the metrics, and the log. */
 export interface AttemptReports {
   /** An answer has begun; one of the next three tells how it ended. */
-  began(candidate: Candidate): void;
+  began(candidate: PickedCandidate): void;
   /** The answer is complete. */
-  ended(candidate: Candidate, status: number): void;
+  ended(candidate: PickedCandidate, status: number): void;
   /** The answer broke off after it had begun; `outcome` says by what. */
-  broke(candidate: Candidate, outcome: AttemptOutcome, requestId: string): void;
+  broke(candidate: PickedCandidate, outcome: AttemptOutcome, requestId: string): void;
   /** The caller left in the middle of the answer. */
-  left(candidate: Candidate): void;
+  left(candidate: PickedCandidate): void;
   /** The caller left before an answer. */
-  abandoned(candidate: Candidate): void;
+  abandoned(candidate: PickedCandidate): void;
   /** The attempt failed before its answer began. Answers what the log says of it. */
-  failed(candidate: Candidate, failure: Failure): string;
+  failed(candidate: PickedCandidate, failure: Failure): string;
   /** After this failure another node is tried. */
   failedOver(failure: Failure): void;
 }
@@ -48,27 +48,29 @@ export function createAttemptReports(options: {
     log.warn({ code: detail }, 'The gateway is short of sockets, ports or memory: requests are not sent');
   };
   return {
-    began: ({ node, model }) => circuits.began(node.id, model),
-    ended({ node, model }, status) {
-      circuits.answered(node.id, model, status);
-      counters.attempted(node.id, outcomeOfStatus(status));
+    began: (candidate) => circuits.began(candidate),
+    ended(candidate, status) {
+      circuits.answered(candidate, status);
+      counters.attempted(candidate.node.id, outcomeOfStatus(status));
     },
-    broke({ node, model }, outcome, requestId) {
-      if (saysNothing.has(outcome)) circuits.abandoned(node.id, model);
-      else circuits.broke(node.id, model);
+    broke(candidate, outcome, requestId) {
+      const { node, model } = candidate;
+      if (saysNothing.has(outcome)) circuits.abandoned(candidate);
+      else circuits.broke(candidate);
       counters.attempted(node.id, outcome);
       log.info({ requestId, node: node.id, model, outcome }, 'An answer broke off after it had begun');
     },
-    left({ node, model }) {
-      circuits.answered(node.id, model, 200);
-      counters.attempted(node.id, 'cancelled');
+    left(candidate) {
+      circuits.answered(candidate, 200);
+      counters.attempted(candidate.node.id, 'cancelled');
     },
-    abandoned({ node, model }) {
-      circuits.abandoned(node.id, model);
-      counters.attempted(node.id, 'cancelled');
+    abandoned(candidate) {
+      circuits.abandoned(candidate);
+      counters.attempted(candidate.node.id, 'cancelled');
     },
-    failed({ node, model }, failure) {
-      reportFailure(circuits, node.id, model, failure, now());
+    failed(candidate, failure) {
+      const { node } = candidate;
+      reportFailure(circuits, candidate, failure, now());
       const outcome = outcomeOf(failure);
       counters.attempted(node.id, outcome);
       const cause = 'cause' in failure ? failure.cause : undefined;

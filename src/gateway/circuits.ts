@@ -1,5 +1,5 @@
 import type { OpenCircuit } from '../observe/circuit-metrics.ts';
-import type { CircuitState, CircuitStates } from '../routing/route.ts';
+import type { CircuitState, CircuitStates, Probe } from '../routing/route.ts';
 
 /**
  * Circuits of this gateway: per node for connections that fail, per node and model for 429 and 5xx. A circuit opens
@@ -9,27 +9,35 @@ import type { CircuitState, CircuitStates } from '../routing/route.ts';
  */
 export interface Circuits extends CircuitStates {
   /** The node could not be reached, or the connection broke before an answer. */
-  connectFailed(nodeId: string, model: string): void;
+  connectFailed(asked: Asked): void;
   /**
    * The node answered with this status. 429 and 5xx are failures; 408 and 409, and 401 and 403 (which are about the
-   * gateway's credential), say nothing of the model; all others close what was open.
+   * gateway's credential), say nothing of the model; of all others that of the probe closes what was open.
    */
-  answered(nodeId: string, model: string, status: number, retryAfterSeconds?: number): void;
+  answered(asked: Asked, status: number, retryAfterSeconds?: number): void;
   /** No answer came in time, which counts as a 5xx does. */
-  timedOut(nodeId: string, model: string): void;
+  timedOut(asked: Asked): void;
   /**
-   * An answer has begun: that closes what was half-open. Failures are taken back only by its end (`answered`), or a node
-   * whose every answer breaks off would never be found out.
+   * An answer has begun: that of the probe closes the circuit, so that other requests need not wait for the end of a long
+   * stream. Failures, and the time that the circuit was open for, are taken back only by an answer that ends well
+   * (`answered`), or a node whose every answer breaks off would never be found out.
    */
-  began(nodeId: string, model: string): void;
-  /** An answer broke off after it had begun, which counts as a 5xx does. */
-  broke(nodeId: string, model: string): void;
-  /** An attempt ended without an outcome, because the caller left: a probe that it had claimed is free again. */
-  abandoned(nodeId: string, model: string): void;
+  began(asked: Asked): void;
+  /** An answer broke off after it had begun, which counts as a 5xx does; that of the probe opens the circuit again. */
+  broke(asked: Asked): void;
+  /** The attempt ended without an outcome, or was never made: a probe that it holds is free again. */
+  abandoned(asked: Asked): void;
   /** The node is gone, or reached in another way: nothing of it is kept. */
   forget(nodeId: string): void;
   /** Every circuit that is not closed now, for the metrics. */
   notClosed(): Iterable<OpenCircuit>;
+}
+
+/** Whom an attempt asked; a Candidate is one. Only the attempt that holds a probe decides what becomes of it. */
+export interface Asked {
+  readonly node: { readonly id: string };
+  readonly model: string;
+  readonly probe?: Probe | undefined;
 }
 
 /** Hears of circuits that open and close; `model` is undefined for the circuit of a whole node. */
@@ -58,7 +66,9 @@ interface Circuit {
   openUntilMs: number;
   /** How long it was opened for without a Retry-After; doubles while probes fail. */
   openForMs: number;
-  probeSinceMs: number | undefined;
+  /** The one that is out, and since when. Kept when its answer begins, until it ends. */
+  probe: Probe | undefined;
+  probeSinceMs: number;
 }
 
 interface CircuitName {
@@ -84,32 +94,34 @@ export function createCircuits(now: () => number, listener?: CircuitListener): C
   };
   const afterFailure = (
     before: Circuit | undefined,
+    asked: Asked,
     name: CircuitName,
-    why: string,
-    retryAfterSeconds?: number,
+    failure: { readonly why: string; readonly retryAfterSeconds?: number | undefined },
   ): Circuit => {
     const at = now();
     const wasOpen = stateOf(before, at) === 'open' && at < (before?.openUntilMs ?? 0);
-    const circuit = failed(before, at, retryAfterSeconds);
-    if (!wasOpen && circuit.openUntilMs !== Number.POSITIVE_INFINITY) {
-      listener?.opened({ ...name, why, seconds: (circuit.openUntilMs - at) / 1000 });
+    const circuit = failed(before, at, asked.probe, failure.retryAfterSeconds);
+    if (!wasOpen && at < circuit.openUntilMs && circuit.openUntilMs !== Number.POSITIVE_INFINITY) {
+      listener?.opened({ ...name, why: failure.why, seconds: (circuit.openUntilMs - at) / 1000 });
     }
     return circuit;
   };
-  const modelFailed = (node: string, model: string, why: string, retryAfterSeconds?: number): void => {
-    const { models } = circuitsOf(node);
-    models.set(model, afterFailure(models.get(model), { node, model }, why, retryAfterSeconds));
+  const modelFailed = (asked: Asked, why: string, retryAfterSeconds?: number): void => {
+    const { model } = asked;
+    const { connect, models } = circuitsOf(asked.node.id);
+    const name = { node: asked.node.id, model };
+    models.set(model, afterFailure(models.get(model), asked, name, { why, retryAfterSeconds }));
+    free(connect, asked);
   };
-  /** Whether the time of a circuit is over, so that the answer of its probe closes it. */
-  const closes = (circuit: Circuit | undefined, name: CircuitName): boolean => {
-    if (circuit === undefined || now() < circuit.openUntilMs) return false;
-    listener?.closed(name);
-    return true;
-  };
-  /** What a success leaves of a circuit. Where it is open only a probe closes it: other answers were asked for before. */
-  const succeeded = (circuit: Circuit | undefined, name: CircuitName): Circuit | undefined => {
-    if (circuit === undefined || closes(circuit, name)) return undefined;
-    if (circuit.openUntilMs !== Number.POSITIVE_INFINITY) return circuit;
+  /** What a success leaves of a circuit. Only its probe closes it: other answers were asked for before it opened. */
+  const succeeded = (circuit: Circuit | undefined, asked: Asked, name: CircuitName): Circuit | undefined => {
+    if (circuit === undefined) return undefined;
+    const isProbe = free(circuit, asked);
+    if (circuit.openUntilMs !== Number.POSITIVE_INFINITY) {
+      if (!isProbe || now() < circuit.openUntilMs) return circuit;
+      listener?.closed(name);
+      return undefined;
+    }
     circuit.failures.shift();
     return circuit.failures.length > 0 ? circuit : undefined;
   };
@@ -126,44 +138,61 @@ export function createCircuits(now: () => number, listener?: CircuitListener): C
     },
     claim(nodeId, model) {
       const node = nodes.get(nodeId);
-      for (const circuit of [node?.connect, node?.models.get(model)]) {
-        if (circuit !== undefined && stateOf(circuit, now()) === 'probe') circuit.probeSinceMs = now();
+      if (node === undefined) return undefined;
+      const at = now();
+      let probe: Probe | undefined;
+      for (const circuit of [node.connect, node.models.get(model)]) {
+        if (circuit === undefined || stateOf(circuit, at) !== 'probe') continue;
+        probe ??= Object.freeze({});
+        circuit.probe = probe;
+        circuit.probeSinceMs = at;
       }
+      return probe;
     },
-    connectFailed(nodeId) {
-      const node = circuitsOf(nodeId);
-      node.connect = afterFailure(node.connect, { node: nodeId, model: undefined }, 'connections fail');
+    connectFailed(asked) {
+      const { id } = asked.node;
+      const node = circuitsOf(id);
+      const name = { node: id, model: undefined };
+      node.connect = afterFailure(node.connect, asked, name, { why: 'connections fail' });
+      free(node.models.get(asked.model), asked);
     },
-    answered(nodeId, model, status, retryAfterSeconds) {
-      if (status === 429 || status >= 500) modelFailed(nodeId, model, `status ${status}`, retryAfterSeconds);
-      const node = nodes.get(nodeId);
+    answered(asked, status, retryAfterSeconds) {
+      const { model } = asked;
+      const { id } = asked.node;
+      const isFailure = status === 429 || status >= 500;
+      const node = isFailure ? circuitsOf(id) : nodes.get(id);
       if (node === undefined) return;
-      node.connect = succeeded(node.connect, { node: nodeId, model: undefined });
+      node.connect = succeeded(node.connect, asked, { node: id, model: undefined });
       const circuit = node.models.get(model);
-      if (circuit !== undefined && saysNothing.has(status)) circuit.probeSinceMs = undefined;
-      else if (circuit !== undefined && status !== 429 && status < 500) {
-        if (succeeded(circuit, { node: nodeId, model }) === undefined) node.models.delete(model);
-      }
-      dropEmpty(nodeId, node);
+      if (isFailure) modelFailed(asked, `status ${status}`, retryAfterSeconds);
+      else if (saysNothing.has(status)) free(circuit, asked);
+      else if (succeeded(circuit, asked, { node: id, model }) === undefined) node.models.delete(model);
+      dropEmpty(id, node);
     },
-    timedOut(nodeId, model) {
-      modelFailed(nodeId, model, 'no answer in time');
+    timedOut(asked) {
+      modelFailed(asked, 'no answer in time');
     },
-    began(nodeId, model) {
-      const node = nodes.get(nodeId);
+    began(asked) {
+      const { model } = asked;
+      const { id } = asked.node;
+      const node = nodes.get(id);
       if (node === undefined) return;
-      node.connect = succeeded(node.connect, { node: nodeId, model: undefined });
-      if (closes(node.models.get(model), { node: nodeId, model })) node.models.delete(model);
-      dropEmpty(nodeId, node);
-    },
-    broke(nodeId, model) {
-      modelFailed(nodeId, model, 'answers break off');
-    },
-    abandoned(nodeId, model) {
-      const node = nodes.get(nodeId);
-      for (const circuit of [node?.connect, node?.models.get(model)]) {
-        if (circuit !== undefined) circuit.probeSinceMs = undefined;
+      node.connect = succeeded(node.connect, asked, { node: id, model: undefined });
+      const circuit = node.models.get(model);
+      if (circuit !== undefined && holds(circuit, asked) && now() >= circuit.openUntilMs) {
+        listener?.closed({ node: id, model });
+        circuit.openUntilMs = Number.POSITIVE_INFINITY;
+        circuit.failures = [];
       }
+      dropEmpty(id, node);
+    },
+    broke(asked) {
+      modelFailed(asked, 'answers break off');
+    },
+    abandoned(asked) {
+      const node = nodes.get(asked.node.id);
+      free(node?.connect, asked);
+      free(node?.models.get(asked.model), asked);
     },
     forget(nodeId) {
       nodes.delete(nodeId);
@@ -188,7 +217,7 @@ const shown = { open: 'open', probe: 'half_open' } as const;
 function stateOf(circuit: Circuit | undefined, now: number): CircuitState {
   if (circuit === undefined || circuit.openUntilMs === Number.POSITIVE_INFINITY) return 'closed';
   if (now < circuit.openUntilMs) return 'open';
-  return circuit.probeSinceMs !== undefined && now - circuit.probeSinceMs < probeLostMs ? 'open' : 'probe';
+  return circuit.probe !== undefined && now - circuit.probeSinceMs < probeLostMs ? 'open' : 'probe';
 }
 
 function worse(one: CircuitState, other: CircuitState): CircuitState {
@@ -196,28 +225,42 @@ function worse(one: CircuitState, other: CircuitState): CircuitState {
   return one === 'probe' || other === 'probe' ? 'probe' : 'closed';
 }
 
-function failed(before: Circuit | undefined, now: number, retryAfterSeconds?: number): Circuit {
+function holds(circuit: Circuit, { probe }: Pick<Asked, 'probe'>): boolean {
+  return probe !== undefined && circuit.probe === probe;
+}
+
+/** Lets another request be the probe, if `asked` was it; returns whether it was. */
+function free(circuit: Circuit | undefined, asked: Pick<Asked, 'probe'>): boolean {
+  if (circuit === undefined || !holds(circuit, asked)) return false;
+  circuit.probe = undefined;
+  return true;
+}
+
+function failed(
+  before: Circuit | undefined,
+  now: number,
+  probe: Probe | undefined,
+  retryAfterSeconds?: number,
+): Circuit {
   const circuit = before ?? {
     failures: [],
     openUntilMs: Number.POSITIVE_INFINITY,
     openForMs: 0,
-    probeSinceMs: undefined,
+    probe: undefined,
+    probeSinceMs: 0,
   };
-  const state = stateOf(circuit, now);
-  const wasProbe = circuit.probeSinceMs !== undefined;
-  circuit.probeSinceMs = undefined;
+  const isClosed = circuit.openUntilMs === Number.POSITIVE_INFINITY;
+  const isProbe = free(circuit, { probe });
   circuit.failures = [...circuit.failures.filter((at) => now - at < failureWindowMs), now].slice(
     -failuresToOpen,
   );
   if (retryAfterSeconds !== undefined && retryAfterSeconds > 0) {
     const until = now + Math.min(retryAfterSeconds * 1000, longestOpenMs);
-    circuit.openUntilMs = state === 'closed' ? until : Math.max(until, circuit.openUntilMs);
-  } else if (state !== 'closed' && (wasProbe || state === 'probe')) {
+    circuit.openUntilMs = isClosed ? until : Math.max(until, circuit.openUntilMs);
+  } else if (isProbe || (isClosed && circuit.failures.length >= failuresToOpen)) {
+    // A circuit that closed by an answer that began, and has seen none end well since, is open for longer the next time.
     circuit.openForMs = Math.min(Math.max(circuit.openForMs * 2, firstOpenMs), longestOpenMs);
     circuit.openUntilMs = now + circuit.openForMs;
-  } else if (state === 'closed' && circuit.failures.length >= failuresToOpen) {
-    circuit.openForMs = firstOpenMs;
-    circuit.openUntilMs = now + firstOpenMs;
   }
   return circuit;
 }

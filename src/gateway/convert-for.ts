@@ -1,5 +1,5 @@
 import type { ConversionError } from '../convert/conversion-error.ts';
-import type { Candidate } from '../store/store.ts';
+import type { PickedCandidate } from '../routing/route.ts';
 import { Conversion } from './conversion.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { NodesContext } from './nodes-context.ts';
@@ -23,17 +23,21 @@ export function conversionOf({ now }: NodesContext, request: ModelRequest): Conv
 
 /**
  * Converts a request for a node that does not speak its format. `estimate` where tokens are to be counted and the node
- * cannot do that: then, as where the conversion is refused, nobody is asked.
+ * cannot do that: then, as where the conversion is refused, nobody is asked. Throws GatewayError.
  */
 export function convertFor(
   context: NodesContext,
   request: ModelRequest,
-  candidate: Candidate,
+  candidate: PickedCandidate,
 ): 'converted' | 'estimate' | ConversionError {
-  const conversion = conversionOf(context, request);
-  const refusal = conversion.prepare(candidate);
-  if (refusal === undefined && !conversion.estimates(candidate)) return 'converted';
-  // No attempt is made: where it was to be a probe, another request may be it.
-  context.circuits.abandoned(candidate.node.id, candidate.model);
-  return refusal ?? 'estimate';
+  // Where no attempt is made, which was to be a probe, another request may be it.
+  let isAttempted = false;
+  try {
+    const conversion = conversionOf(context, request);
+    const refusal = conversion.prepare(candidate);
+    isAttempted = refusal === undefined && !conversion.estimates(candidate);
+    return isAttempted ? 'converted' : (refusal ?? 'estimate');
+  } finally {
+    if (!isAttempted) context.circuits.abandoned(candidate);
+  }
 }

@@ -1,53 +1,42 @@
 import type { UpstreamError } from '../upstream/error.ts';
 import { retryAfterSeconds } from '../upstream/retry-after.ts';
-import type { Circuits } from './circuits.ts';
+import type { Asked, Circuits } from './circuits.ts';
 import { type Failure, isOwnTrouble } from './failure.ts';
 
 /** Tells the circuits how an attempt failed. `now` is in milliseconds since 1970. */
-export function reportFailure(
-  circuits: Circuits,
-  node: string,
-  model: string,
-  failure: Failure,
-  now: number,
-): void {
+export function reportFailure(circuits: Circuits, asked: Asked, failure: Failure, now: number): void {
   switch (failure.kind) {
     case 'status':
-      circuits.answered(node, model, failure.status, retryAfterSeconds(failure.headers, now));
+      circuits.answered(asked, failure.status, retryAfterSeconds(failure.headers, now));
       break;
     case 'event':
-      circuits.answered(node, model, failure.status);
+      circuits.answered(asked, failure.status);
       break;
     case 'fault':
       if (failure.cause !== undefined) {
-        reportBroken(circuits, node, model, failure.cause);
+        reportBroken(circuits, asked, failure.cause);
       } else {
         const retryAfter = failure.headers && retryAfterSeconds(failure.headers, now);
-        circuits.answered(node, model, failure.status, retryAfter);
+        circuits.answered(asked, failure.status, retryAfter);
       }
       break;
     case 'none':
-      if (failure.cause !== undefined) reportBroken(circuits, node, model, failure.cause);
+      if (failure.cause !== undefined) reportBroken(circuits, asked, failure.cause);
       // The gateway's own trouble: it says nothing of the node.
-      else if (isOwnTrouble(failure.error)) circuits.abandoned(node, model);
-      else circuits.answered(node, model, 502);
+      else if (isOwnTrouble(failure.error)) circuits.abandoned(asked);
+      else circuits.answered(asked, 502);
       break;
   }
 }
 
-function reportBroken(
-  circuits: Circuits,
-  node: string,
-  model: string,
-  { code, answered }: UpstreamError,
-): void {
+function reportBroken(circuits: Circuits, asked: Asked, { code, answered }: UpstreamError): void {
   if (code === 'local') {
-    circuits.abandoned(node, model);
+    circuits.abandoned(asked);
   } else if (code === 'first_byte_timeout' || code === 'idle_timeout' || code === 'total_timeout') {
-    circuits.timedOut(node, model);
+    circuits.timedOut(asked);
   } else if (answered) {
-    circuits.answered(node, model, 502);
+    circuits.answered(asked, 502);
   } else {
-    circuits.connectFailed(node, model);
+    circuits.connectFailed(asked);
   }
 }

@@ -144,7 +144,7 @@ function giveEstimate(context: NodesContext, caller: Caller, request: ModelReque
 }
 
 function attempt(
-  { pools, limits, reports }: NodesContext,
+  { circuits, pools, limits, reports }: NodesContext,
   caller: Caller,
   { format, inspection, headers, body }: ModelRequest,
   candidate: Candidate,
@@ -154,6 +154,13 @@ function attempt(
   const { node, model } = candidate;
   const { credentials } = node;
   if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);
+  let bytes: Buffer;
+  try {
+    bytes = body.named(model, inspection);
+  } catch (error) {
+    circuits.abandoned(candidate);
+    throw error;
+  }
   return new Promise((settle) => {
     const made = new Attempt(
       pools.pool(node.id, credentials.connection),
@@ -162,7 +169,7 @@ function attempt(
         method: 'POST',
         path: paths[format],
         headers: span === undefined ? headers : span.headers(headers),
-        body: body.named(model, inspection),
+        body: bytes,
       },
       {
         caller,

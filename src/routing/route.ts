@@ -7,16 +7,22 @@ import { isNative, type Shares, type Tier, tiersOf } from './tiers.ts';
 /** `closed`: use it. `probe`: its time is over and one request may try it (then `claim`). `open`: a last resort. */
 export type CircuitState = 'closed' | 'probe' | 'open';
 
+/** The right to try a node whose circuit is half-open, held by one attempt at a time. Only its identity counts. */
+export type Probe = Readonly<Record<never, never>>;
+
 /** What routing asks of a gateway's circuits. */
 export interface CircuitStates {
   state(nodeId: string, model: string): CircuitState;
-  /** Takes the probe of every half-open circuit on the way to this model. */
-  claim(nodeId: string, model: string): void;
+  /** Takes the probe of every half-open circuit on the way to this model; undefined if there is none. */
+  claim(nodeId: string, model: string): Probe | undefined;
 }
+
+/** A candidate, and the probe that the attempt on it holds. */
+export type PickedCandidate = Candidate & { readonly probe?: Probe };
 
 /** The node to try next. */
 export interface Pick {
-  readonly candidate: Candidate;
+  readonly candidate: PickedCandidate;
   /** Whether it speaks the caller's format; else the request is converted. */
   readonly native: boolean;
 }
@@ -95,8 +101,9 @@ export function createRouter(options: {
           if (wish === 'unknown' && tier.natives !== undefined) return 'ask';
           const candidate = pickWished(tier, wish, (c) => health(c) === wanted, random);
           if (candidate === undefined) continue;
-          circuits.claim(candidate.node.id, candidate.model);
-          return { candidate, native: tier.allNative || isNative(candidate, format) };
+          const probe = circuits.claim(candidate.node.id, candidate.model);
+          const picked = probe === undefined ? candidate : { ...candidate, probe };
+          return { candidate: picked, native: tier.allNative || isNative(candidate, format) };
         }
       }
       return undefined;

@@ -111,6 +111,44 @@ test('complete bodies count for as long as the model thinks, answers to convert 
   expect(gateway.gateway.openCircuits()).toBe(0);
 });
 
+test.each(['/chat/completions', '/messages'])(
+  'a request that finds no room is no probe of a half-open circuit, and leaves it to the next: %s',
+  async (path) => {
+    gateway.setNode('n', {
+      baseURL: node.url,
+      priority: 90,
+      models: [{ name: 'm', aliases: ['alias'] }],
+      manualModels: ['m'],
+    });
+    await gateway.addNode('second', {
+      spec: { priority: 10, models: [{ name: 'm', aliases: ['alias'] }], manualModels: ['m'] },
+    });
+    node.respondWith('/chat/completions', {
+      kind: 'answer',
+      status: 503,
+      headers: { 'retry-after': '1' },
+      body: {},
+    });
+    const call = (bytes: number) =>
+      gateway.post(path, {
+        model: 'alias',
+        max_tokens: 1,
+        messages: [{ role: 'user', content: 'x'.repeat(bytes) }],
+      });
+    const served = async (bytes: number) => {
+      const answer = await call(bytes);
+      await answer.arrayBuffer();
+      return `${answer.status} ${answer.headers.get('x-model-gateway-node')}`;
+    };
+    expect(await served(10)).toBe('200 default/second');
+    node.respondWith('/chat/completions', undefined);
+    expect(await served(10)).toBe('200 default/second');
+    await delay(1_050);
+    expect(await served(500_000)).toBe('429 null');
+    expect(await served(10)).toBe('200 default/n');
+  },
+);
+
 test('a zstd frame that wants a window beyond 8 MiB is refused', async () => {
   const large = await startGateway({ limits: { bodyBytes: 32 * 1024 * 1024 } });
   await large.addNode('n');

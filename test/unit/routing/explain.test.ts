@@ -302,7 +302,8 @@ test('what is explained is what the router does: the same nodes, in the same tie
       const circuits = createCircuits(() => now);
       const nodes = drawn.map((sketch, index) => {
         const name = `n${index}`;
-        if (sketch.open) circuits.answered(`${sketch.namespace}/${name}`, 'm', 429, 100);
+        if (sketch.open)
+          circuits.answered({ node: { id: `${sketch.namespace}/${name}` }, model: 'm' }, 429, 100);
         const { priority, weight, enabled } = sketch;
         const spec = {
           ...{ priority, weight, enabled },

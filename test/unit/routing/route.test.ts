@@ -162,7 +162,7 @@ test('a status older than 15 minutes demotes no more', () => {
 
 test('an open circuit demotes, for its model alone, and its probe is given out once', () => {
   const { clock, circuits, next } = setUp({ a: { spec: { priority: 90 } }, b: {} });
-  circuits.answered('home/a', 'm', 429, 10);
+  circuits.answered({ node: { id: 'home/a' }, model: 'm' }, 429, 10);
   expect(next()).toBe('home/b');
   expect(next(undefined, ['home/b'])).toBe('home/a');
   clock.ms += 10_000;
