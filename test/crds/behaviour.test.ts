@@ -183,11 +183,15 @@ test('kubectl get shows the columns of the design', async () => {
     expect(stderr).toBe('');
     return stdout.split('\n').map((line) => line.split(/ {3,}/));
   };
+  const failed = { lastSyncTime: '2027-01-31T00:00:00Z', lastSyncError: 'It answered 500.' };
+  const status = { phase: 'error', modelCount: 3, enabledModelCount: 2, enabledModels: '2/3', ...failed };
+  expect((await apply('controller', 'columns', { status }, '/status')).status).toBe(200);
   const [head, row] = await get('upnode', 'columns', '-o', 'wide');
   expect(head?.join(',').trim()).toBe(
-    'NAME,URL,STATUS,MODELS,LAST SYNC,ENABLED,PRIORITY,WEIGHT,AGE,DISPLAY NAME,MESSAGE',
+    'NAME,URL,STATUS,MODELS,LAST SYNC,ENABLED,PRIORITY,WEIGHT,AGE,LAST TRY,DISPLAY NAME,MESSAGE',
   );
-  expect(row?.slice(0, 2)).toEqual(['columns', 'https://api.example.com/v1']);
+  // No sync has succeeded, so none is told as the last one.
+  expect(row?.slice(0, 5)).toEqual(['columns', 'https://api.example.com/v1', 'error', '2/3', 'true']);
   expect((await get('upnode', 'columns'))[0]?.join(',').trim()).toBe(
     'NAME,URL,STATUS,MODELS,LAST SYNC,ENABLED,PRIORITY,WEIGHT,AGE',
   );
