@@ -16,12 +16,16 @@ const free = path.refine(([, field]) => field !== 'encryptedAPIKey', {
 /** A node has at most 5,000 discovered models and 1,000 manual ones. */
 const maxModels = 6_000;
 
+/** Deeper than any field: edits copy values by recursion, which a deeper one would end with a RangeError. */
+const deepest = 32;
+const shallow = z.unknown().refine((value) => !isDeeperThan(value, deepest), 'is nested too deeply');
+
 /** What the page may ask to be changed of a resource. Bounded; the server's validation judges the rest. */
 export const wishesSchema = z.strictObject({
   edits: z
     .array(
       z.union([
-        z.strictObject({ path: free, value: z.unknown() }),
+        z.strictObject({ path: free, value: shallow }),
         z.strictObject({ path: free, remove: z.literal(true) }),
       ]),
     )
@@ -82,4 +86,14 @@ export async function planWishes(
   edits.push({ path: ['spec', 'hash'], value: hashKeyText(value) });
   edits.push({ path: ['spec', 'hint'], value: keyHint(value) });
   return { edits, value };
+}
+
+/** Level by level, not by recursion. */
+function isDeeperThan(value: unknown, most: number): boolean {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > most) return true;
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+  }
+  return false;
 }

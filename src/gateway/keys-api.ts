@@ -3,6 +3,7 @@ import type { ApiKey } from '../resources/api-key.ts';
 import { line, modelName, setOf } from '../resources/fields.ts';
 import { issueProblem } from '../resources/issues.ts';
 import { generateKeyText, hashKeyText, keyHint } from '../resources/key-text.ts';
+import { safeParse } from '../resources/safe-parse.ts';
 import { timeOf, timeText } from '../resources/time.ts';
 import { type KeyEntry, type Store, StoreError } from '../store/store.ts';
 import { GatewayError } from './errors.ts';
@@ -142,7 +143,7 @@ function isMadeHere({ metadata, spec }: ApiKey): boolean {
 }
 
 function readNewKey(body: unknown, nowMs: number): z.output<typeof newKeySchema> {
-  const parsed = newKeySchema.safeParse(body ?? {});
+  const parsed = safeParse(newKeySchema, body ?? {});
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     if (issue?.code === 'unrecognized_keys') {

@@ -8,6 +8,7 @@ import { ignoredMetaFields } from './object-meta.ts';
 import type { Problem } from './problem.ts';
 import { printable } from './problem.ts';
 import type { Resource } from './resource.ts';
+import { safeParse } from './safe-parse.ts';
 import { secretSchema } from './secret.ts';
 import { unknownFields } from './unknown-fields.ts';
 import { upstreamNodeSchema } from './upstream-node.ts';
@@ -74,7 +75,7 @@ export function isForeign(document: unknown): boolean {
 }
 
 function parseAs(schema: z.ZodType<Resource>, document: unknown): Parsed {
-  const parsed = schema.safeParse(document);
+  const parsed = safeParse(schema, document);
   if (parsed.success) return { resource: parsed.data };
   return {
     problems: parsed.error.issues.slice(0, maxProblems).map((issue) => issueProblem(issue, document)),

@@ -6,6 +6,7 @@ import { getObject } from '../kube/verbs.ts';
 import type { Log } from '../observe/log.ts';
 import { objectMetaSchema } from '../resources/object-meta.ts';
 import { parseStored } from '../resources/parse.ts';
+import { safeParse } from '../resources/safe-parse.ts';
 import type { Secret } from '../resources/secret.ts';
 import type { Content } from './content.ts';
 import type { FirstList } from './first-lists.ts';
@@ -219,7 +220,7 @@ export function followSecrets(options: {
 function metaOf(
   object: unknown,
 ): { namespace: string; name: string; resourceVersion: string | undefined } | undefined {
-  const parsed = objectMetaSchema.safeParse((object as { metadata?: unknown } | null)?.metadata);
+  const parsed = safeParse(objectMetaSchema, (object as { metadata?: unknown } | null)?.metadata);
   return parsed.success ? { ...parsed.data, resourceVersion: parsed.data.resourceVersion } : undefined;
 }
 

@@ -1,6 +1,8 @@
+import type { z } from 'zod';
 import { apiKeySchema } from '../resources/api-key.ts';
 import type { Condition } from '../resources/conditions.ts';
 import { masterKeySchema } from '../resources/master-key.ts';
+import { safeParse } from '../resources/safe-parse.ts';
 import { type StatusModel, upstreamNodeSchema } from '../resources/upstream-node.ts';
 import type { Kind, ResourceOf } from './store.ts';
 
@@ -15,7 +17,8 @@ const schemas = {
  * from there: read from files each status would have its own, 60 MB of them with 100,000 keys and 500,000 models.
  */
 export function storedStatus<R extends ResourceOf[Kind]>(resource: R, value: unknown): R['status'] {
-  const { data: status } = schemas[resource.kind].safeParse(value);
+  const schema: z.ZodType<ResourceOf[Kind]['status']> = schemas[resource.kind];
+  const { data: status } = safeParse(schema, value);
   if (status === undefined) return undefined;
   const conditions = status.conditions && { conditions: sharedConditions(status.conditions) };
   if (resource.kind === 'UpstreamNode' && 'models' in status && status.models !== undefined) {

@@ -6,7 +6,13 @@
 export const hostileValues: readonly string[] = [
   ...['{"toString":1}', '{"valueOf":{},"toString":null}', '[{"toString":1}]', '{"constructor":1}'],
   ...['{"constructor":{"name":"x","prototype":{}}}', '{"__proto__":{"type":"text"}}', '{"__proto__":null}'],
-  ...['{"length":-1}', '{"length":4294967296,"0":"a"}', '{"then":1}', '{"then":{"then":1}}'],
+  ...[
+    '{"length":-1}',
+    '{"length":{"toString":1},"size":{"valueOf":{}}}',
+    '{"length":4294967296,"0":"a"}',
+    '{"then":1}',
+    '{"then":{"then":1}}',
+  ],
   ...['{"toJSON":1}', '{"toJSON":{"toJSON":null}}', '{"hasOwnProperty":1,"isPrototypeOf":2}'],
   ...['"constructor"', '"toString"', '"__proto__"', '"hasOwnProperty"', '"then"', '"length"'],
   ...['9007199254740993', '-9007199254740993', '1e400', '-1e400', '1e308', '5e-324', '-0', '-1', '1.5', '0'],
