@@ -22,12 +22,17 @@ const plan = (wishes: unknown, ref: Ref = node) =>
     options,
   );
 
+function nested(depth: number): unknown {
+  return JSON.parse('['.repeat(depth) + ']'.repeat(depth));
+}
+
 test.for([
   ['a field outside of spec', { edits: [{ path: ['metadata', 'labels'], value: {} }] }],
   ['status', { edits: [{ path: ['status', 'phase'], value: 'ready' }] }],
   ['a sealed key of the caller', { edits: [{ path: ['spec', 'encryptedAPIKey'], value: 'x' }] }],
   ['a value and a removal', { edits: [{ path: ['spec', 'weight'], value: 1, remove: true }] }],
   ['a wish that is not known', { force: true }],
+  ['a value that is nested too deeply', { edits: [{ path: ['spec', 'models'], value: nested(100_000) }] }],
   ['an empty key', { apiKey: '' }],
   [
     'too many edits',
