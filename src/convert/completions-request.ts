@@ -4,26 +4,10 @@ import { ConversionError } from './conversion-error.ts';
 import { defined } from './defined.ts';
 import type { Dialect } from './dialect.ts';
 import { Dropped } from './dropped.ts';
+import { Fields } from './fields.ts';
 import type { NewId } from './ids.ts';
-import type { JsonObject } from './json.ts';
 import { limits } from './limits.ts';
-import {
-  asList,
-  asObject,
-  asString,
-  checkNesting,
-  invalid,
-  optionalBoolean,
-  optionalNumber,
-  optionalObject,
-  optionalString,
-  pathOf,
-  required,
-  requiredString,
-  unsupportedParameter,
-  wrongType,
-} from './request-fields.ts';
-import { noteUnread } from './unread-fields.ts';
+import { invalid, unsupportedParameter } from './request-fields.ts';
 
 /** What the reply to a completions request needs to know of it. */
 export interface CompletionsState {
@@ -53,49 +37,28 @@ const mostChoices = 16;
 /** The vendor's default, however short it is. */
 const defaultMaxTokens = 16;
 
-const read: ReadonlySet<string> = new Set([
-  'model',
-  'prompt',
-  'max_tokens',
-  'n',
-  'best_of',
-  'echo',
-  'suffix',
-  'logprobs',
-  'stop',
-  'temperature',
-  'top_p',
-  'presence_penalty',
-  'frequency_penalty',
-  'seed',
-  'logit_bias',
-  'user',
-  'stream',
-  'stream_options',
-]);
-
 /**
  * Converts a body of `POST /v1/completions` (completions.md): each prompt becomes one user message, `n` asks for
  * each of them n times. Throws a ConversionError for what the vendor refuses and what chat-completions cannot say.
  */
 export function convertCompletionsRequest(body: unknown, options: ConversionOptions): ConvertedCompletions {
   const { model, dialect, strict, newId, now } = options;
-  const request = asObject(body, 'body');
   const dropped = new Dropped();
-  const callerModel = requiredString(request, 'model', '');
+  const request = Fields.of(body, dropped);
+  const callerModel = request.neededText('model');
   refuseUnsupported(request);
   const prompts = readPrompts(request);
-  const stream = optionalBoolean(request, 'stream', '') === true;
+  const stream = request.flag('stream') === true;
   const shared = {
     ...convertSampling(request, dialect),
     ...convertUser(request, dialect, dropped),
     ...(stream ? { stream, stream_options: { include_usage: true } as const } : {}),
   };
-  noteUnread(request, { read, hints: new Set() }, dropped);
-  dropped.refuseIf(strict);
-  const echo = optionalBoolean(request, 'echo', '') === true;
-  const streamOptions = optionalObject(request, 'stream_options', '') ?? {};
-  const includeUsage = optionalBoolean(streamOptions, 'include_usage', 'stream_options') === true;
+  const echo = request.flag('echo') === true;
+  const streamOptions = request.object('stream_options');
+  const includeUsage = streamOptions?.flag('include_usage') === true;
+  // Nothing is added to the events: their sizes show what they show on every node.
+  streamOptions?.unneeded('include_obfuscation');
   const chats = prompts.map((content) => ({
     model,
     messages: [{ role: 'user', content } as const],
@@ -103,23 +66,22 @@ export function convertCompletionsRequest(body: unknown, options: ConversionOpti
   }));
   const openings = prompts.map((prompt) => (echo ? prompt : ''));
   const state = { model: callerModel, openings, includeUsage, newId, now };
-  return { chats, state, dropped: dropped.list(), lossy: dropped.lossy };
+  return { chats, state, ...dropped.settle(strict) };
 }
 
-function refuseUnsupported(body: JsonObject): void {
-  if ((optionalString(body, 'suffix', '') ?? '') !== '')
+function refuseUnsupported(request: Fields): void {
+  if ((request.text('suffix') ?? '') !== '')
     throw unsupportedParameter('suffix', 'Insertion is not supported by the model server');
-  if ((optionalNumber(body, 'best_of', '', { integer: true, least: 0 }) ?? 1) > 1)
+  if ((request.number('best_of', { integer: true, least: 0 }) ?? 1) > 1)
     throw unsupportedParameter('best_of', 'Only 1 is supported by the model server');
-  if (optionalNumber(body, 'logprobs', '', { integer: true, least: 0 }) !== undefined)
+  if (request.number('logprobs', { integer: true, least: 0 }) !== undefined)
     throw unsupportedParameter('logprobs', 'Log probabilities are not supported by the model server');
 }
 
 /** The prompt of each choice. */
-function readPrompts(body: JsonObject): readonly string[] {
-  const prompt = required(body, 'prompt', '');
-  const prompts = typeof prompt === 'string' ? [prompt] : readList(prompt);
-  const n = optionalNumber(body, 'n', '', { integer: true, least: 1 }) ?? 1;
+function readPrompts(request: Fields): readonly string[] {
+  const prompts = request.kind('prompt') === 'list' ? readList(request) : [request.neededText('prompt')];
+  const n = request.number('n', { integer: true, least: 1 }) ?? 1;
   if (prompts.length * n > mostChoices)
     throw invalid(
       n === 1 ? 'prompt' : 'n',
@@ -128,45 +90,36 @@ function readPrompts(body: JsonObject): readonly string[] {
   return prompts.flatMap((text) => Array.from({ length: n }, () => text));
 }
 
-function readList(prompt: unknown): readonly string[] {
-  if (!Array.isArray(prompt)) throw wrongType('prompt', 'string', prompt);
-  const list = asList(prompt, 'prompt', limits.items);
-  const [first] = list;
-  if (first === undefined)
-    throw new ConversionError({ code: 'empty_array', param: 'prompt', reason: 'It must not be empty' });
-  if (typeof first === 'number' || Array.isArray(first))
+function readList(request: Fields): readonly string[] {
+  const first = request.firstKind('prompt');
+  if (first === 'list' || first === 'other')
     throw unsupportedParameter('prompt', 'Prompts of token numbers are not supported by the model server');
-  return list.map((item, index) => asString(item, pathOf('prompt', index)));
+  const prompts = request.texts('prompt', limits.items) ?? [];
+  if (prompts.length === 0)
+    throw new ConversionError({ code: 'empty_array', param: 'prompt', reason: 'It must not be empty' });
+  return prompts;
 }
 
-function convertSampling(body: JsonObject, dialect: Dialect) {
-  const count = optionalNumber(body, 'max_tokens', '', { integer: true, least: 1 }) ?? defaultMaxTokens;
-  const logitBias = optionalObject(body, 'logit_bias', '');
-  checkNesting(logitBias, 'logit_bias', limits.nesting);
+function convertSampling(request: Fields, dialect: Dialect) {
+  const count = request.number('max_tokens', { integer: true, least: 1 }) ?? defaultMaxTokens;
   return {
     ...(dialect.maxTokensField === 'MaxCompletionTokens'
       ? { max_completion_tokens: count }
       : { max_tokens: count }),
     ...defined({
-      stop: readStop(body),
-      temperature: optionalNumber(body, 'temperature', '', { least: 0, most: 2 }),
-      top_p: optionalNumber(body, 'top_p', '', { least: 0, most: 1 }),
-      presence_penalty: optionalNumber(body, 'presence_penalty', '', { least: -2, most: 2 }),
-      frequency_penalty: optionalNumber(body, 'frequency_penalty', '', { least: -2, most: 2 }),
-      seed: optionalNumber(body, 'seed', '', { integer: true }),
-      logit_bias: logitBias,
+      stop: request.textOrTexts('stop', 4),
+      temperature: request.number('temperature', { least: 0, most: 2 }),
+      top_p: request.number('top_p', { least: 0, most: 1 }),
+      presence_penalty: request.number('presence_penalty', { least: -2, most: 2 }),
+      frequency_penalty: request.number('frequency_penalty', { least: -2, most: 2 }),
+      seed: request.number('seed', { integer: true }),
+      logit_bias: request.whole('logit_bias'),
     }),
   };
 }
 
-function readStop(body: JsonObject): string | readonly string[] | undefined {
-  const stop = body['stop'] ?? undefined;
-  if (stop === undefined || typeof stop === 'string') return stop;
-  return asList(stop, 'stop', 4).map((item, index) => asString(item, pathOf('stop', index)));
-}
-
-function convertUser(body: JsonObject, dialect: Dialect, dropped: Dropped): { readonly user?: string } {
-  const user = optionalString(body, 'user', '');
+function convertUser(request: Fields, dialect: Dialect, dropped: Dropped): { readonly user?: string } {
+  const user = request.text('user');
   if (user === undefined) return {};
   if (dialect.openAIExtras && user.length <= 64) return { user };
   dropped.hint('user');

@@ -128,6 +128,16 @@ export class Fields implements Unread {
     return typeof this.#object[key] === 'string' ? this.text(key) : this.texts(key, most);
   }
 
+  /** A member that is an object of texts under any name. */
+  textsByName(key: string): void {
+    const value = this.#take(key);
+    if (value === undefined) return;
+    if (!isObject(value)) throw wrongType(this.path(key), 'object', value);
+    for (const [name, text] of Object.entries(value))
+      if (typeof text !== 'string')
+        throw wrongType(pathOf(this.path(key), name.slice(0, 64)), 'string', text);
+  }
+
   /** An object that is passed on as it is and not looked into: a schema, the input of a tool. */
   whole(key: string): JsonObject | undefined {
     const value = this.#take(key);
@@ -139,12 +149,14 @@ export class Fields implements Unread {
   }
 
   /** The type of what a member holds, for those that may hold several; not taken. */
-  kind(key: string): 'absent' | 'text' | 'list' | 'object' | 'other' {
+  kind(key: string): Kind {
+    return kindOf(this.#object[key]);
+  }
+
+  /** The same of the first entry of a list. */
+  firstKind(key: string): Kind {
     const value = this.#object[key];
-    if (value === undefined || value === null) return 'absent';
-    if (typeof value === 'string') return 'text';
-    if (Array.isArray(value)) return 'list';
-    return isObject(value) ? 'object' : 'other';
+    return kindOf(Array.isArray(value) ? value[0] : undefined);
   }
 
   /** Takes a member without reading it; whether the caller asks for something with it. */
@@ -223,10 +235,19 @@ export class Fields implements Unread {
   }
 }
 
+type Kind = 'absent' | 'text' | 'list' | 'object' | 'other';
+
+function kindOf(value: unknown): Kind {
+  if (value === undefined || value === null) return 'absent';
+  if (typeof value === 'string') return 'text';
+  if (Array.isArray(value)) return 'list';
+  return isObject(value) ? 'object' : 'other';
+}
+
 const none: ReadonlySet<string> = new Set();
 
 /** Whether a caller said something: null, false and empty lists or objects ask for nothing. */
-function isAsked(value: unknown): boolean {
+export function isAsked(value: unknown): boolean {
   if (value === undefined || value === null || value === false) return false;
   return typeof value !== 'object' || Object.keys(value).length > 0;
 }

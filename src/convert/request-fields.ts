@@ -1,8 +1,7 @@
 import { ConversionError } from './conversion-error.ts';
 import { isObject, type JsonObject } from './json.ts';
 
-// Readers for a caller's request: a wrong type is a 400 with the path, null counts as absent, other fields are not
-// looked at. `at` is the path of the object that is read, '' for the request itself.
+// What `Fields` refuses a request with, and what it checks.
 
 type TypeName = 'string' | 'array' | 'object' | 'boolean' | 'number' | 'integer';
 
@@ -72,75 +71,11 @@ export function asString(value: unknown, path: string): string {
   throw wrongType(path, 'string', value);
 }
 
-/** The field's text; a 400 where it is missing. */
-export function requiredString(owner: JsonObject, key: string, at: string): string {
-  return asString(required(owner, key, at), pathOf(at, key));
-}
-
-/** The field's value; a 400 where it is missing or null. */
-export function required(owner: JsonObject, key: string, at: string): unknown {
-  const value = owner[key];
-  if (value === undefined || value === null) throw missing(pathOf(at, key));
-  return value;
-}
-
-export function optionalString(owner: JsonObject, key: string, at: string): string | undefined {
-  const value = owner[key];
-  return value === undefined || value === null ? undefined : asString(value, pathOf(at, key));
-}
-
-export function optionalBoolean(owner: JsonObject, key: string, at: string): boolean | undefined {
-  const value = owner[key];
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'boolean') throw wrongType(pathOf(at, key), 'boolean', value);
-  return value;
-}
-
-export function optionalObject(owner: JsonObject, key: string, at: string): JsonObject | undefined {
-  const value = owner[key];
-  return value === undefined || value === null ? undefined : asObject(value, pathOf(at, key));
-}
-
-export function optionalList(
-  owner: JsonObject,
-  key: string,
-  at: string,
-  most: number,
-): readonly unknown[] | undefined {
-  const value = owner[key];
-  return value === undefined || value === null ? undefined : asList(value, pathOf(at, key), most);
-}
-
 /** What a number may be; both ends belong to the range. */
 export interface NumberRange {
   readonly least?: number;
   readonly most?: number;
   readonly integer?: boolean;
-}
-
-export function optionalNumber(
-  owner: JsonObject,
-  key: string,
-  at: string,
-  range: NumberRange = {},
-): number | undefined {
-  const value = owner[key];
-  if (value === undefined || value === null) return undefined;
-  const path = pathOf(at, key);
-  const fits = range.integer === true ? Number.isSafeInteger(value) : Number.isFinite(value);
-  if (typeof value !== 'number' || !fits)
-    throw wrongType(path, range.integer === true ? 'integer' : 'number', value);
-  if (range.least !== undefined && value < range.least)
-    throw invalid(path, `Input should be greater than or equal to ${range.least}`);
-  if (range.most !== undefined && value > range.most)
-    throw invalid(path, `Input should be less than or equal to ${range.most}`);
-  return value;
-}
-
-/** A value that may be passed on unread: nested at most `most` levels deep, so that writing it cannot overflow the stack. */
-export function checkNesting(value: unknown, path: string, most: number): void {
-  if (!isNestedWithin(value, most))
-    throw invalid(path, `Input should not be nested more than ${most} levels deep`);
 }
 
 /** Whether a value is nested at most `most` levels deep. */

@@ -1,17 +1,8 @@
 import type { ChatCall, ChatMessage } from './chat-request.ts';
 import { ConversionError } from './conversion-error.ts';
-import type { JsonObject } from './json.ts';
-import { limits } from './limits.ts';
-import {
-  asList,
-  asObject,
-  invalid,
-  missing,
-  optionalString,
-  pathOf,
-  requiredString,
-  unsupportedValue,
-} from './request-fields.ts';
+import type { Fields } from './fields.ts';
+import { isPacked, unpackSignatures } from './kept-signatures.ts';
+import { invalid, missing, unsupportedValue } from './request-fields.ts';
 import {
   assistantContent,
   outputContent,
@@ -22,6 +13,7 @@ import {
 import { answeredCalls, isCall, isCallOutput } from './responses-pairing.ts';
 import type { ResponsesContext } from './responses-state.ts';
 import { foundText, searchArguments, searchOrigin } from './responses-tool-search.ts';
+import type { FoundTools } from './responses-tools.ts';
 import { ResponsesTurns } from './responses-turns.ts';
 
 /** What OpenAI's servers did in earlier turns: no node can be told of it. */
@@ -32,73 +24,98 @@ const serverItems =
 const foreignItems =
   /^(?:(?:local_shell|shell|apply_patch|computer)_call(?:_output)?|mcp_approval_(?:request|response))$/;
 
+/** Which item of the vendor's it was and how far it came: nothing is stored here, and a model is not shown it. */
+const bookkeeping = ['id', 'status', 'created_by'] as const;
+
 /**
  * Converts `input` (responses.md) to chat messages. Throws a ConversionError for what the
  * vendor refuses and for items that cannot be carried.
  */
-export function convertInput(body: JsonObject, context: ResponsesContext): readonly ChatMessage[] {
-  const input = body['input'] ?? undefined;
-  if (input === undefined) return [];
-  if (typeof input === 'string') return input === '' ? [] : [{ role: 'user', content: input }];
-  const items = asList(input, 'input', limits.items);
-  const answered = answeredCalls(items);
+export function convertInput(
+  input: string | readonly Fields[] | undefined,
+  found: FoundTools,
+  context: ResponsesContext,
+): readonly ChatMessage[] {
+  if (input === undefined || input === '') return [];
+  if (typeof input === 'string') return [{ role: 'user', content: input }];
+  const answered = answeredCalls(input);
   const turns = new ResponsesTurns(context.dialect);
-  for (const [index, value] of items.entries()) {
-    const at = pathOf('input', index);
-    const item = asObject(value, at);
-    const type = itemType(item, at);
-    if (type === 'message') readMessage(item, at, turns, context);
-    else if (type === 'reasoning') readReasoning(item, at, turns, context);
-    else if (isCall(item)) turns.call(readCall(item, type, at, context), answered.has(index));
-    else if (isCallOutput(item)) {
+  for (const [index, item] of input.entries()) {
+    const type = itemType(item);
+    item.unneeded(...bookkeeping);
+    if (type === 'message') readMessage(item, turns, context);
+    else if (type === 'reasoning') readReasoning(item, turns, context);
+    else if (isCall(type, item)) turns.call(readCall(item, type, context), answered.has(index));
+    else if (isCallOutput(type, item)) {
+      readCaller(item);
+      // The call says which tool it was.
+      item.unneeded('name', 'namespace');
       const content =
         type === 'tool_search_output'
-          ? { text: foundText(item, context.names), media: [] }
-          : outputContent(item, at, context);
-      turns.result({ callId: requiredString(item, 'call_id', at), ...content });
-    } else if (serverItems.test(type)) context.dropped.loss(at);
-    else throw refused(item, type, at);
+          ? { text: foundText(found.get(item) ?? []), media: [] }
+          : outputContent(item, context);
+      turns.result({ callId: item.neededText('call_id'), ...content });
+    } else if (serverItems.test(type)) item.dropWhole('loss');
+    else throw refused(item, type);
   }
   return turns.end();
 }
 
 /** Messages and references may come without a type. */
-function itemType(item: JsonObject, at: string): string {
-  const type = optionalString(item, 'type', at);
+function itemType(item: Fields): string {
+  const type = item.text('type');
   if (type !== undefined) return type;
-  if (item['role'] !== undefined || item['content'] !== undefined) return 'message';
-  if (typeof item['id'] === 'string') return 'item_reference';
-  throw missing(pathOf(at, 'type'));
+  if (item.kind('role') !== 'absent' || item.kind('content') !== 'absent') return 'message';
+  if (item.kind('id') === 'text') return 'item_reference';
+  throw missing(item.path('type'));
 }
 
-function readMessage(item: JsonObject, at: string, turns: ResponsesTurns, context: ResponsesContext): void {
-  const role = requiredString(item, 'role', at);
-  if (role === 'user') turns.other({ role, content: userContent(item, at, context) });
-  else if (role === 'assistant') turns.say(assistantContent(item, at));
+/** Whether the assistant's message was a remark or the answer: chat-completions has one kind. */
+const messageMarks: ReadonlySet<string> = new Set(['phase']);
+
+function readMessage(item: Fields, turns: ResponsesTurns, context: ResponsesContext): void {
+  item.hints(messageMarks);
+  const role = item.neededText('role');
+  if (role === 'user') turns.other({ role, content: userContent(item, context) });
+  else if (role === 'assistant') turns.say(assistantContent(item));
   else if (role === 'system' || role === 'developer') {
-    const content = systemContent(item, at);
+    const content = systemContent(item);
     const kept = role === 'developer' && context.dialect.developerRole ? role : 'system';
     if (content !== '') turns.other({ role: kept, content });
   } else
-    throw invalid(pathOf(at, 'role'), "Supported values are: 'assistant', 'system', 'developer' and 'user'");
+    throw invalid(item.path('role'), "Supported values are: 'assistant', 'system', 'developer' and 'user'");
 }
 
-function readReasoning(item: JsonObject, at: string, turns: ResponsesTurns, context: ResponsesContext): void {
-  const text = reasoningText(item, at);
-  if (text !== '') turns.reason(text);
-  if (text === '' || context.dialect.reasoningHistoryField === 'None') context.dropped.hint(at);
+/** A summary beside the reasoning itself. */
+const reasoningMarks: ReadonlySet<string> = new Set(['summary']);
+
+function readReasoning(item: Fields, turns: ResponsesTurns, context: ResponsesContext): void {
+  item.hints(reasoningMarks);
+  const text = reasoningText(item);
+  const encrypted = item.text('encrypted_content') ?? '';
+  const kept = isPacked(encrypted) ? unpackSignatures(encrypted, context.model) : undefined;
+  if (encrypted !== '' && kept === undefined) context.dropped.hint(item.path('encrypted_content'));
+  turns.reason({ text, kept, item });
+  const carries = text !== '' && context.dialect.reasoningHistoryField !== 'None';
+  if (!carries && (kept === undefined || (text !== '' && kept.details === undefined))) item.dropWhole('hint');
 }
 
-function readCall(item: JsonObject, type: string, at: string, context: ResponsesContext): ChatCall {
-  const id = requiredString(item, 'call_id', at);
+/** A call that a program of the vendor's made is told as the model's own. */
+function readCaller(item: Fields): void {
+  item.object('caller')?.lossUnless('type', 'direct');
+}
+
+function readCall(item: Fields, type: string, context: ResponsesContext): ChatCall {
+  const id = item.neededText('call_id');
+  readCaller(item);
   if (type === 'tool_search_call') {
     const called = { name: context.names.chatName(searchOrigin), arguments: searchArguments(item) };
     return { id, type: 'function', function: called };
   }
-  const name = requiredString(item, 'name', at);
-  const namespace = optionalString(item, 'namespace', at);
+  const name = item.neededText('name');
+  const namespace = item.text('namespace');
   const custom = type === 'custom_tool_call';
-  const text = requiredString(item, custom ? 'input' : 'arguments', at);
+  const text = item.neededText(custom ? 'input' : 'arguments');
   const origin = {
     name,
     ...(namespace === undefined ? {} : { namespace }),
@@ -114,9 +131,9 @@ function readCall(item: JsonObject, type: string, at: string, context: Responses
   };
 }
 
-function refused(item: JsonObject, type: string, at: string): ConversionError {
-  const path = pathOf(at, 'type');
-  if (type === 'item_reference') return notKept(requiredString(item, 'id', at));
+function refused(item: Fields, type: string): ConversionError {
+  const path = item.path('type');
+  if (type === 'item_reference') return notKept(item.neededText('id'));
   if (type.startsWith('compaction'))
     return unsupportedValue(path, 'Compacted context is encrypted and cannot be read by the model server');
   if (foreignItems.test(type))

@@ -1,17 +1,15 @@
-import { isObject, type JsonObject, textOf } from './json.ts';
-import { invalid, pathOf, requiredString } from './request-fields.ts';
+import type { Fields } from './fields.ts';
+import { invalid } from './request-fields.ts';
 import { isClientSearch } from './responses-tool-search.ts';
 
-/** Whether an item is a call of one of the caller's tools. */
-export function isCall(item: JsonObject): boolean {
-  const { type } = item;
+/** Whether an item of this type is a call of one of the caller's tools. */
+export function isCall(type: string | undefined, item: Fields): boolean {
   if (type === 'tool_search_call') return isClientSearch(item);
   return type === 'function_call' || type === 'custom_tool_call';
 }
 
-/** Whether an item is what such a call gave back. */
-export function isCallOutput(item: JsonObject): boolean {
-  const { type } = item;
+/** Whether an item of this type is what such a call gave back. */
+export function isCallOutput(type: string | undefined, item: Fields): boolean {
   if (type === 'tool_search_output') return isClientSearch(item);
   return type === 'function_call_output' || type === 'custom_tool_call_output';
 }
@@ -21,17 +19,18 @@ export function isCallOutput(item: JsonObject): boolean {
  * output of one call: every node would refuse the pair. Ids may repeat (some nodes count from 0 in every answer): an
  * output belongs to the latest call of its id that has none.
  */
-export function answeredCalls(items: readonly unknown[]): ReadonlySet<number> {
+export function answeredCalls(items: readonly Fields[]): ReadonlySet<number> {
   const open = new Map<string, number[]>();
   const answered = new Set<number>();
   for (const [index, item] of items.entries()) {
-    if (!isObject(item)) continue;
-    if (!isCall(item) && !isCallOutput(item)) continue;
-    const id = requiredString(item, 'call_id', pathOf('input', index));
+    const type = item.text('type');
+    const calls = isCall(type, item);
+    if (!calls && !isCallOutput(type, item)) continue;
+    const id = item.neededText('call_id');
     const waiting = open.get(id) ?? [];
     open.set(id, waiting);
-    if (isCall(item)) waiting.push(index);
-    else answered.add(popCall(waiting, id, textOf(item['type'])));
+    if (calls) waiting.push(index);
+    else answered.add(popCall(waiting, id, type ?? ''));
   }
   return answered;
 }

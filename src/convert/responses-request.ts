@@ -2,75 +2,20 @@ import type { ChatMessage, ChatRequest } from './chat-request.ts';
 import type { ConversionOptions, ConvertedRequest } from './conversion.ts';
 import { ConversionError } from './conversion-error.ts';
 import { Dropped } from './dropped.ts';
-import type { JsonObject } from './json.ts';
+import { Fields } from './fields.ts';
 import { leadingSystem } from './leading-system.ts';
-import {
-  asObject,
-  missing,
-  optionalBoolean,
-  optionalNumber,
-  optionalObject,
-  optionalString,
-  required,
-  requiredString,
-  unsupportedParameter,
-} from './request-fields.ts';
+import { limits } from './limits.ts';
+import { asObject, missing, unsupportedParameter } from './request-fields.ts';
 import { echoJson } from './responses-echo.ts';
-import { checkMetadata, convertExtras } from './responses-extras.ts';
+import { convertExtras } from './responses-extras.ts';
 import { convertInput } from './responses-input.ts';
 import { convertParameters, wantsSummary } from './responses-parameters.ts';
 import type { ResponsesContext, ResponsesState } from './responses-state.ts';
 import { convertTools } from './responses-tool-choice.ts';
+import type { FoundTools } from './responses-tools.ts';
 import { ToolNames } from './tool-names.ts';
-import { isAsked, noteUnread } from './unread-fields.ts';
 
-const read: ReadonlySet<string> = new Set([
-  'model',
-  'input',
-  'instructions',
-  'max_output_tokens',
-  'temperature',
-  'top_p',
-  'presence_penalty',
-  'frequency_penalty',
-  'top_logprobs',
-  'stream',
-  // Obfuscation of chunk sizes is all it asks for.
-  'stream_options',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'text',
-  'reasoning',
-  'user',
-  'safety_identifier',
-  'prompt_cache_key',
-  'prompt_cache_retention',
-  'prompt_cache_options',
-  'service_tier',
-  'metadata',
-  'include',
-  'truncation',
-  'previous_response_id',
-  'conversation',
-  'prompt',
-  'background',
-]);
-
-const hints: ReadonlySet<string> = new Set([
-  'store',
-  'max_tool_calls',
-  'client_metadata',
-  'context_management',
-  'moderation',
-  'access_programs',
-]);
-
-const parts = {
-  text: { read: new Set(['format', 'verbosity']), hints: new Set<string>() },
-  // Which earlier reasoning the model is shown: none of it is kept here.
-  reasoning: { read: new Set(['effort', 'summary', 'generate_summary']), hints: new Set(['context']) },
-} as const;
+const hints: ReadonlySet<string> = new Set(['client_metadata', 'moderation', 'access_programs']);
 
 /**
  * Converts a body of `POST /v1/responses` (responses.md). Throws a ConversionError for what OpenAI's API
@@ -82,15 +27,17 @@ export function convertResponsesRequest(
   options: ConversionOptions,
 ): ConvertedRequest<ResponsesState> {
   const { model, dialect, strict, newId, now } = options;
-  const request = asObject(body, 'body');
-  const context: ResponsesContext = { dialect, names: new ToolNames(), dropped: new Dropped() };
-  const callerModel = requiredString(request, 'model', '');
+  const context: ResponsesContext = { dialect, model, names: new ToolNames(), dropped: new Dropped() };
+  const request = Fields.of(body, context.dropped);
+  const callerModel = request.neededText('model');
   refuseUnsupported(request);
-  const stream = optionalBoolean(request, 'stream', '') === true;
+  const stream = request.flag('stream') === true;
+  const input = request.textOrObjects('input', limits.items);
   // Before the history: a declared tool keeps its name, one that only the history knows makes way.
-  const tools = convertTools(request, context);
-  const messages = convertConversation(request, context);
-  const parameters = convertParameters(request, context);
+  const { found, ...tools } = convertTools(request, input, context);
+  const messages = convertConversation(request, input, found, context);
+  const reasoning = request.object('reasoning');
+  const parameters = convertParameters(request, reasoning, context);
   const extras = convertExtras(request, context);
   const chat: ChatRequest = {
     model,
@@ -118,26 +65,27 @@ export function convertResponsesRequest(
     stream: stream || undefined,
     stream_options: stream ? { include_usage: true } : undefined,
   };
-  checkMetadata(request);
+  request.textsByName('metadata');
+  const summarized = wantsSummary(reasoning);
   noteDropped(request, context);
-  context.dropped.refuseIf(strict);
+  const { dropped, lossy } = context.dropped.settle(strict);
   const state: ResponsesState = {
-    echo: echoJson(request, callerModel),
+    echo: echoJson(asObject(body, 'body'), callerModel),
     nodeModel: model,
     names: context.names,
-    summarized: wantsSummary(request),
+    summarized,
     logprobs: chat.logprobs === true,
     newId,
     now,
   };
-  return { chat, state, dropped: context.dropped.list(), lossy: context.dropped.lossy };
+  return { chat, state, dropped, lossy };
 }
 
-function refuseUnsupported(body: JsonObject): void {
-  const previous = optionalString(body, 'previous_response_id', '');
+function refuseUnsupported(request: Fields): void {
+  const previous = request.text('previous_response_id');
   if (previous !== undefined) throw notKept(previous);
   for (const field of ['conversation', 'prompt', 'background'])
-    if (isAsked(body[field]))
+    if (request.asked(field))
       throw unsupportedParameter(field, 'Not supported: nothing is stored here; send the whole input');
 }
 
@@ -148,33 +96,35 @@ function notKept(id: string): ConversionError {
   return new ConversionError({ code, param: 'previous_response_id', reason, sentence: reason });
 }
 
-function convertConversation(body: JsonObject, context: ResponsesContext): readonly ChatMessage[] {
-  const instructions = optionalString(body, 'instructions', '') ?? '';
-  const input = convertInput(body, context);
+function convertConversation(
+  request: Fields,
+  input: string | readonly Fields[] | undefined,
+  found: FoundTools,
+  context: ResponsesContext,
+): readonly ChatMessage[] {
+  const instructions = request.text('instructions') ?? '';
+  const said = convertInput(input, found, context);
   const role = context.dialect.developerRole ? 'developer' : 'system';
   const messages: readonly ChatMessage[] =
-    instructions === '' ? input : [{ role, content: instructions }, ...input];
-  if (messages.length === 0) throw nothingToAnswer(body);
+    instructions === '' ? said : [{ role, content: instructions }, ...said];
+  if (messages.length === 0) throw nothingToAnswer(input);
   return context.dialect.systemPlacement === 'Leading' ? leadingSystem(messages) : messages;
 }
 
-function nothingToAnswer(body: JsonObject): ConversionError {
-  const input = required(body, 'input', '');
+function nothingToAnswer(input: string | readonly Fields[] | undefined): ConversionError {
   if (input === '')
     return new ConversionError({ code: 'empty_string', param: 'input', reason: 'It must not be empty' });
-  if (Array.isArray(input) && input.length === 0)
+  if (input?.length === 0)
     return new ConversionError({ code: 'empty_array', param: 'input', reason: 'It must not be empty' });
   return missing('input');
 }
 
-function noteDropped(body: JsonObject, { dropped }: ResponsesContext): void {
-  optionalBoolean(body, 'store', '');
-  optionalNumber(body, 'max_tool_calls', '', { integer: true, least: 0 });
-  optionalObject(body, 'stream_options', '');
-  if ((optionalString(body, 'truncation', '') ?? 'disabled') !== 'disabled') dropped.loss('truncation');
-  noteUnread(body, { read, hints }, dropped);
-  for (const field of ['text', 'reasoning'] as const) {
-    const part = optionalObject(body, field, '');
-    if (part !== undefined) noteUnread(part, parts[field], dropped, field);
-  }
+function noteDropped(request: Fields, { dropped }: ResponsesContext): void {
+  if (request.flag('store') === true) dropped.hint('store');
+  if (request.number('max_tool_calls', { integer: true, least: 0 }) !== undefined)
+    dropped.hint('max_tool_calls');
+  if ((request.text('truncation') ?? 'disabled') !== 'disabled') dropped.loss('truncation');
+  // Nothing is added to the events: their sizes show what they show on every node.
+  request.object('stream_options')?.unneeded('include_obfuscation');
+  request.hints(hints);
 }

@@ -6,6 +6,8 @@ import type { ToolNames } from './tool-names.ts';
 /** What the parts of one Responses request share while it is converted. */
 export interface ResponsesContext {
   readonly dialect: Dialect;
+  /** The model as the node calls it. */
+  readonly model: string;
   readonly names: ToolNames;
   readonly dropped: Dropped;
 }

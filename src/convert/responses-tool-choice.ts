@@ -1,20 +1,9 @@
 import type { ChatRequest, ChatTool, ChatToolChoice } from './chat-request.ts';
-import { isObject, type JsonObject } from './json.ts';
+import type { Fields } from './fields.ts';
 import { limits } from './limits.ts';
-import {
-  asList,
-  asObject,
-  invalid,
-  optionalBoolean,
-  optionalString,
-  pathOf,
-  required,
-  requiredString,
-  unsupportedValue,
-  wrongType,
-} from './request-fields.ts';
+import { invalid, unsupportedValue } from './request-fields.ts';
 import type { ResponsesContext } from './responses-state.ts';
-import { type CarriedTool, type DeclaredTools, readTools } from './responses-tools.ts';
+import { type CarriedTool, type DeclaredTools, type FoundTools, readTools } from './responses-tools.ts';
 
 type ToolFields = Pick<ChatRequest, 'tools' | 'tool_choice' | 'parallel_tool_calls'>;
 
@@ -28,35 +17,42 @@ interface Choice {
  * `tools`, `tool_choice` and `parallel_tool_calls` (responses.md). All three are left out where no tool
  * is left, because OpenAI refuses a choice without tools.
  */
-export function convertTools(body: JsonObject, context: ResponsesContext): ToolFields {
-  const declared = readTools(body, context);
-  const { tools, choice } = readChoice(body, declared);
-  const parallel = optionalBoolean(body, 'parallel_tool_calls', '');
-  if (tools.length === 0) return {};
+export function convertTools(
+  request: Fields,
+  input: string | readonly Fields[] | undefined,
+  context: ResponsesContext,
+): ToolFields & { readonly found: FoundTools } {
+  const declared = readTools(request, input, context);
+  const { found } = declared;
+  const { tools, choice } = readChoice(request, declared);
+  const parallel = request.flag('parallel_tool_calls');
+  if (tools.length === 0) return { found };
   const carriesParallel = context.dialect.parallelToolCalls;
   if (parallel === false && !carriesParallel) context.dropped.loss('parallel_tool_calls');
   return {
+    found,
     tools,
     ...(choice === undefined ? {} : { tool_choice: choice }),
     ...(parallel === undefined || !carriesParallel ? {} : { parallel_tool_calls: parallel }),
   };
 }
 
-function readChoice(body: JsonObject, declared: DeclaredTools): Choice {
-  const at = 'tool_choice';
-  const value = body[at] ?? undefined;
+function readChoice(request: Fields, declared: DeclaredTools): Choice {
+  const value = request.textOrObject('tool_choice');
   const all = declared.carried.map((tool) => tool.chat);
   if (value === undefined) return { tools: all };
   if (typeof value === 'string') return readMode(value, all, declared);
-  if (!isObject(value)) throw wrongType(at, 'object', value);
-  const type = requiredString(value, 'type', at);
+  const type = value.neededText('type');
   // Some clients write the mode as an object.
   if (type === 'auto' || type === 'none' || type === 'required' || type === 'any')
     return readMode(type === 'any' ? 'required' : type, all, declared);
   if (type === 'allowed_tools') return readAllowed(value, declared);
   if (type !== 'function' && type !== 'custom')
-    throw unsupportedValue(at, `Tools of type '${type.slice(0, 60)}' are not supported by the model server`);
-  const { name } = findTool(value, at, declared).chat.function;
+    throw unsupportedValue(
+      'tool_choice',
+      `Tools of type '${type.slice(0, 60)}' are not supported by the model server`,
+    );
+  const { name } = findTool(value, declared).chat.function;
   return { tools: all, choice: { type: 'function', function: { name } } };
 }
 
@@ -71,42 +67,37 @@ function readMode(mode: string, tools: readonly ChatTool[], declared: DeclaredTo
 }
 
 /** Only the listed tools are sent: the model cannot call what it does not know. */
-function readAllowed(value: JsonObject, declared: DeclaredTools): Choice {
-  const at = 'tool_choice';
-  const mode = optionalString(value, 'mode', at) ?? 'auto';
+function readAllowed(value: Fields, declared: DeclaredTools): Choice {
+  const mode = value.text('mode') ?? 'auto';
   if (mode !== 'auto' && mode !== 'required')
     throw invalid('tool_choice.mode', "Supported values are: 'auto' and 'required'");
-  const path = pathOf(at, 'tools');
-  const list = asList(required(value, 'tools', at), path, limits.tools);
   const allowed = new Set<ChatTool>();
-  for (const [index, item] of list.entries()) {
-    const itemAt = pathOf(path, index);
-    const entry = asObject(item, itemAt);
-    const type = requiredString(entry, 'type', itemAt);
-    if (type === 'namespace') for (const tool of membersOf(entry, itemAt, declared)) allowed.add(tool);
-    // Tools that the vendor runs are left out of the request anyway, and named as such.
-    else if (type === 'function' || type === 'custom') allowed.add(findTool(entry, itemAt, declared).chat);
+  for (const entry of value.neededObjects('tools', limits.tools)) {
+    const type = entry.neededText('type');
+    if (type === 'namespace') for (const tool of membersOf(entry, declared)) allowed.add(tool);
+    else if (type === 'function' || type === 'custom') allowed.add(findTool(entry, declared).chat);
+    else entry.dropWhole('loss');
   }
   const tools = declared.carried.map((tool) => tool.chat).filter((tool) => allowed.has(tool));
   if (tools.length === 0 && mode === 'required')
-    throw unsupportedValue(path, 'None of the tools is supported by the model server');
+    throw unsupportedValue(value.path('tools'), 'None of the tools is supported by the model server');
   return { tools, choice: mode };
 }
 
-function membersOf(entry: JsonObject, at: string, declared: DeclaredTools): readonly ChatTool[] {
-  const namespace = requiredString(entry, 'name', at);
+function membersOf(entry: Fields, declared: DeclaredTools): readonly ChatTool[] {
+  const namespace = entry.neededText('name');
   return declared.carried.filter((tool) => tool.origin.namespace === namespace).map((tool) => tool.chat);
 }
 
 /** The tool of this name; a namespace may be left out where the name tells. */
-function findTool(entry: JsonObject, at: string, { carried }: DeclaredTools): CarriedTool {
-  const name = requiredString(entry, 'name', at);
-  const namespace = optionalString(entry, 'namespace', at);
+function findTool(entry: Fields, { carried }: DeclaredTools): CarriedTool {
+  const name = entry.neededText('name');
+  const namespace = entry.text('namespace');
   const named = carried.filter(({ origin }) => origin.name === name);
   const exact = named.find(({ origin }) => origin.namespace === namespace);
   const only = namespace === undefined && named.length === 1 ? named[0] : undefined;
   const found = exact ?? only;
   if (found === undefined)
-    throw invalid(at, `Tool choice '${name.slice(0, 80)}' not found in 'tools' parameter`);
+    throw invalid(entry.at, `Tool choice '${name.slice(0, 80)}' not found in 'tools' parameter`);
   return found;
 }

@@ -1,13 +1,23 @@
 import type { ChatAssistantMessage, ChatCall, ChatMessage } from './chat-request.ts';
 import { type ToolResult, toolMessages } from './chat-tool-results.ts';
 import type { Dialect } from './dialect.ts';
+import type { Fields } from './fields.ts';
+import type { KeptSignatures } from './kept-signatures.ts';
 import type { AssistantContent } from './responses-content.ts';
+import { withSignatures } from './signed-message.ts';
+
+/** A reasoning item: its text, and what the node signed. */
+interface Reasoning {
+  readonly text: string;
+  readonly kept: KeptSignatures | undefined;
+  readonly item: Fields;
+}
 
 /** One assistant message in the making, and the results of its calls. */
 interface Turn {
   readonly texts: string[];
   readonly refusals: string[];
-  readonly reasoning: string[];
+  readonly reasoning: Reasoning[];
   readonly calls: ChatCall[];
   readonly results: ToolResult[];
   /** Calls whose output is still to come. */
@@ -23,7 +33,7 @@ export class ResponsesTurns {
   readonly #dialect: Dialect;
   readonly #done: ChatMessage[] = [];
   #turn: Turn | undefined;
-  #reasoning: string[] = [];
+  #reasoning: Reasoning[] = [];
   #behind: ChatMessage[] = [];
 
   constructor(dialect: Dialect) {
@@ -32,7 +42,7 @@ export class ResponsesTurns {
 
   /** A message of the user or the system. */
   other(message: ChatMessage): void {
-    this.#reasoning = [];
+    this.#dropReasoning();
     if (this.#awaits()) {
       this.#behind.push(message);
       return;
@@ -42,8 +52,8 @@ export class ResponsesTurns {
   }
 
   /** Reasoning belongs to what the assistant says or does next. */
-  reason(text: string): void {
-    this.#reasoning.push(text);
+  reason(reasoning: Reasoning): void {
+    this.#reasoning.push(reasoning);
   }
 
   say({ text, refusal }: AssistantContent): void {
@@ -70,8 +80,15 @@ export class ResponsesTurns {
   }
 
   end(): readonly ChatMessage[] {
+    this.#dropReasoning();
     this.#flush();
     return this.#done;
+  }
+
+  /** Nothing of the assistant's follows that it could belong to. */
+  #dropReasoning(): void {
+    for (const { item } of this.#reasoning) item.dropWhole('hint');
+    this.#reasoning = [];
   }
 
   #awaits(): boolean {
@@ -104,13 +121,18 @@ export class ResponsesTurns {
     const apart = refusal !== '' && this.#dialect.openAIExtras;
     const content = (apart || refusal === '' ? turn.texts : [...turn.texts, refusal]).join('\n');
     const empty = content.trim() === '' && (turn.calls.length > 0 || apart);
-    return {
+    const texts = turn.reasoning.map(({ text }) => text).filter((text) => text !== '');
+    const message: ChatAssistantMessage = {
       role: 'assistant',
       content: empty ? null : content,
       ...(apart ? { refusal } : {}),
-      ...this.#thinking(turn.reasoning.join('\n')),
+      ...this.#thinking(texts.join('\n')),
       ...(turn.calls.length > 0 ? { tool_calls: turn.calls } : {}),
     };
+    return withSignatures(
+      message,
+      turn.reasoning.flatMap(({ kept }) => kept ?? []),
+    );
   }
 
   #thinking(text: string): Pick<ChatAssistantMessage, 'reasoning' | 'reasoning_content'> {

@@ -1,8 +1,8 @@
 import { ConversionError } from '../../../src/convert/conversion-error.ts';
 import { type ConvertedFormat, convertedFormats } from '../../../src/convert/converted-formats.ts';
 import { type Dialect, resolveDialect } from '../../../src/convert/dialect.ts';
+import { isAsked } from '../../../src/convert/fields.ts';
 import { isObject } from '../../../src/convert/json.ts';
-import { isAsked } from '../../../src/convert/unread-fields.ts';
 import { type FieldRequest, mark } from './field-requests.ts';
 
 /**

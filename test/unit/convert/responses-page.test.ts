@@ -1,17 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { convertCompletionsRequest } from '../../../src/convert/completions-request.ts';
-import { convert, type Json, options } from './responses-fixtures.ts';
+import { convertResponsesRequest } from '../../../src/convert/responses-request.ts';
+import { type Json, options } from './responses-fixtures.ts';
 
 /** The rows of a page's first table. */
 function rowsOf(page: string): readonly { field: string; fate: string }[] {
   const text = readFileSync(new URL(`../../../src/convert/${page}`, import.meta.url), 'utf8');
   const row =
-    /^\| `?([\w.]+|anything else)`? \| (carried|changed|dropped, a loss|dropped, a hint|refused) \|/gm;
+    /^\| `?([\w.[\]]+|anything else)`? \| (carried|changed|dropped, a loss|dropped, a hint|refused) \|/gm;
   return [...text.matchAll(row)].map(([, field = '', fate = '']) => ({ field, fate }));
 }
 
 const tools = [{ type: 'function', name: 'f' }];
+const tool = (more: Json) => ({ tools: [{ ...tools[0], ...more }] });
 
 /** For each field of a page a request that uses it, beyond what every request has. */
 const pages: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
@@ -28,12 +30,18 @@ const pages: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
     stream: { stream: true },
     stream_options: { stream_options: { include_obfuscation: true } },
     tools: { tools },
+    'tools[].defer_loading': tool({ defer_loading: true }),
+    'tools[].allowed_callers': tool({ allowed_callers: ['direct', 'programmatic'] }),
+    'tools[].output_schema': tool({ output_schema: { type: 'object' } }),
+    'tools[].async': tool({ async: true }),
     tool_choice: { tools, tool_choice: 'required' },
     parallel_tool_calls: { tools, parallel_tool_calls: false },
     'text.format': { text: { format: { type: 'json_object' } } },
     'text.verbosity': { text: { verbosity: 'low' } },
     'reasoning.effort': { reasoning: { effort: 'low' } },
     'reasoning.summary': { reasoning: { summary: 'auto' } },
+    'reasoning.context': { reasoning: { context: 'all_turns' } },
+    'reasoning.mode': { reasoning: { mode: 'pro' } },
     user: { user: 'u' },
     safety_identifier: { safety_identifier: 's' },
     prompt_cache_key: { prompt_cache_key: 'k' },
@@ -78,14 +86,17 @@ const pages: Readonly<Record<string, Readonly<Record<string, Json>>>> = {
   },
 };
 
-function converted(page: string, sample: Json) {
+function converted(page: string, sample: Json, strict: boolean = false) {
   if (page === 'responses.md') {
-    const { chat, dropped, lossy } = convert({ model: 'm', input: 'hi', ...sample });
+    const { chat, dropped, lossy } = convertResponsesRequest(
+      { model: 'm', input: 'hi', ...sample },
+      { ...options(), strict },
+    );
     return { chat, dropped, lossy };
   }
   const { chats, dropped, lossy } = convertCompletionsRequest(
     { model: 'm', prompt: 'p', ...sample },
-    options(),
+    { ...options(), strict },
   );
   return { chat: { ...chats[0] }, dropped, lossy };
 }
@@ -104,8 +115,12 @@ describe.each(Object.entries(pages))('the page %s', (page, samples) => {
       return;
     }
     const { chat, dropped, lossy } = converted(page, sample);
-    expect(dropped).toEqual(fate.startsWith('dropped') ? [field.replace(' ', '?')] : []);
+    const named = dropped.map((path) => path.replaceAll(/\[\d+\]/g, '[]'));
+    expect(named).toEqual(fate.startsWith('dropped') ? [field.replace(' ', '?')] : []);
     expect(lossy).toBe(fate.endsWith('a loss'));
+    const strictly = () => converted(page, sample, true);
+    if (lossy) expect(strictly).toThrowError(expect.objectContaining({ param: dropped[0] }));
+    else expect(strictly().dropped).toEqual(dropped);
     if (fate === 'carried') expect(chat).toMatchObject({ [field]: sample[field] });
   });
 });

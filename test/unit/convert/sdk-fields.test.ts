@@ -4,7 +4,6 @@ import { dialects, judge, type Verdict } from '../../support/sdk-types/judge-req
 import { requestFormats } from '../../support/sdk-types/request-formats.ts';
 import { readTypeGraph } from '../../support/sdk-types/type-graphs.ts';
 import { reasonFor, unneeded } from './sdk-fields/reviewed.ts';
-import { temporary } from './sdk-fields/temporary.ts';
 
 const doubtful: ReadonlySet<Verdict> = new Set(['same', 'changed', 'astray']);
 
@@ -68,12 +67,11 @@ const judged = requestFormats.map((frame): readonly [string, Judgements] => {
 const doubts = judged.flatMap(([, { doubts: each }]) => [...each]);
 
 test('no field of a request is silently lost or changed', () => {
-  const known = new Set(temporary);
-  expect(doubts.filter((doubt) => reasonFor(doubt) === undefined && !known.has(doubt))).toEqual([]);
+  expect(doubts.filter((doubt) => reasonFor(doubt) === undefined)).toEqual([]);
 });
 
 test('no reason outlives the field that it is for', () => {
-  expect([...unneeded(doubts), ...temporary.filter((doubt) => !doubts.includes(doubt))]).toEqual([]);
+  expect(unneeded(doubts)).toEqual([]);
 });
 
 // A field that is not in these files was judged by nobody: `vitest -u` adds it, and the difference is read.

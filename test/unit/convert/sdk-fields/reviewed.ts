@@ -23,8 +23,9 @@ const reviewed: readonly (readonly [reason: string, ...fields: readonly string[]
   ],
   [
     'the default: what is done anyway',
-    'messages same *.allowed_callers[]=direct',
-    'messages same *.caller<direct>',
+    '* same *.allowed_callers[]=direct',
+    '* same *.caller<direct>',
+    'responses same *.detail=auto',
     'messages same ImageTransformationsParam.oversized_image=downsize',
     'messages same CitationsConfigParam.enabled=false',
     'messages same *.clear_at=never',
@@ -62,6 +63,12 @@ const reviewed: readonly (readonly [reason: string, ...fields: readonly string[]
     'responses same *.truncation=disabled',
     'responses same *.format<text>',
     'responses same ResponseTextConfig.verbosity=medium',
+  ],
+  ['a reasoning text without text', 'responses same ResponseReasoningItem.content[]<reasoning_text>'],
+  ['the call that it answers says so', 'responses same *FunctionCallOutput.name*'],
+  [
+    'a search that the caller runs needs a call_id',
+    'responses astray ResponseInputItem.ToolSearchCall.execution=client',
   ],
   [
     'names an item of an earlier response, and how far it was; nothing is stored here that it could name',
