@@ -1,6 +1,5 @@
 import {
   chmodSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -217,7 +216,9 @@ describe('files', () => {
 
   test('twenty people editing one file at once all get their edit, and a crash in the middle is got over', async () => {
     const { place, manifests, text } = folderOf({ 'a.yaml': `${node('a')}---\n${node('b')}` });
+    // Left by a process that was killed.
     writeFileSync(join(manifests, '.a.yaml.edit'), 'half');
+    writeFileSync(join(manifests, '.a.yaml.lock'), '');
     const others = folderDeclarations({ manifests });
     const names = Array.from({ length: 20 }, (_, index) => `m${index}`);
     const waits = names.map((name, index) =>
@@ -228,11 +229,9 @@ describe('files', () => {
         signal,
       ),
     );
-    // Left by a process that was killed: too fresh to be taken for that yet.
-    setTimeout(() => rmSync(join(manifests, '.a.yaml.edit')), 300);
     await Promise.all(waits);
     for (const name of names) expect(text('a.yaml')).toContain(`- name: ${name}\n`);
-    expect(existsSync(join(manifests, '.a.yaml.edit'))).toBe(false);
+    expect(readdirSync(manifests)).toEqual(['a.yaml']);
   });
 });
 
