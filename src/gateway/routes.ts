@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CallerFormat } from '../routing/caller-format.ts';
+import type { KeyEntry } from '../store/store.ts';
 import { authenticate } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 import { GatewayError } from './errors.ts';
@@ -53,11 +54,7 @@ const storeTimeoutMs = 15_000;
 
 /** Declares every path of the HTTP API. Throws nothing. */
 export function declareRoutes(app: FastifyInstance, context: GatewayContext, keys: KeysApi): void {
-  const declare = (
-    method: 'GET' | 'POST' | 'DELETE',
-    path: string,
-    answerFor: (request: FastifyRequest) => Answer,
-  ) => {
+  const declare = (method: Method, path: string, answerFor: (request: FastifyRequest) => Answer) => {
     const shape = errorShapeOf(path);
     app.route({
       method,
@@ -72,41 +69,47 @@ export function declareRoutes(app: FastifyInstance, context: GatewayContext, key
       handler: unreachable,
     });
   };
-
-  for (const [path, answer] of modelAnswers(context)) declare('POST', path, () => answer);
   const { view, homeNamespace, now } = context;
-  const apiKey = (caller: Caller) => authenticate(view, caller.request.headers, 'APIKey', now());
-  const masterKey = (caller: Caller) => authenticate(view, caller.request.headers, 'MasterKey', now());
+  // Who may call a route is said where it is declared, and its answer is not run for anybody else.
+  const declareFor = (
+    kind: 'APIKey' | 'MasterKey',
+    method: Method,
+    path: string,
+    answerTo: (key: KeyEntry, caller: Caller, request: FastifyRequest) => Promise<void> | void,
+  ) =>
+    declare(
+      method,
+      path,
+      (request) => (caller) =>
+        answerTo(authenticate(view, caller.request.headers, kind, now()), caller, request),
+    );
 
-  declare('GET', '/v1/models', ({ query }) => async (caller) => {
-    const page = await listModels(view, apiKey(caller), homeNamespace, query as Query);
-    answer(caller, 200, page);
+  // These ask for an API key themselves, as they do on the short way.
+  for (const [path, answer] of modelAnswers(context)) declare('POST', path, () => answer);
+  declareFor('APIKey', 'GET', '/v1/models', async (key, caller, { query }) => {
+    answer(caller, 200, await listModels(view, key, homeNamespace, query as Query));
   });
-  declare('GET', '/v1/models/*', ({ params }) => (caller) => {
-    answer(caller, 200, describeModel(view, apiKey(caller), homeNamespace, (params as Params)['*'] ?? ''));
+  declareFor('APIKey', 'GET', '/v1/models/*', (key, caller, { params }) => {
+    answer(caller, 200, describeModel(view, key, homeNamespace, (params as Params)['*'] ?? ''));
   });
-  declare('POST', '/v1/keys', () => async (caller) => {
-    const master = masterKey(caller);
+  declareFor('MasterKey', 'POST', '/v1/keys', async (master, caller) => {
     const body = await readRequest(context, caller, shareOf(context, master), longestKeyBody);
     try {
-      answer(
-        caller,
-        201,
-        await keys.create(master, parseJson(body.bytes), AbortSignal.timeout(storeTimeoutMs)),
-      );
+      const signal = AbortSignal.timeout(storeTimeoutMs);
+      answer(caller, 201, await keys.create(master, parseJson(body.bytes), signal));
     } finally {
       body.release();
     }
   });
-  declare('GET', '/v1/keys', ({ query }) => (caller) => {
-    answer(caller, 200, keys.list(masterKey(caller), query as Query));
+  declareFor('MasterKey', 'GET', '/v1/keys', (master, caller, { query }) => {
+    answer(caller, 200, keys.list(master, query as Query));
   });
-  declare('GET', '/v1/keys/:id', ({ params }) => (caller) => {
-    answer(caller, 200, keys.get(masterKey(caller), (params as Params)['id'] ?? ''));
+  declareFor('MasterKey', 'GET', '/v1/keys/:id', (master, caller, { params }) => {
+    answer(caller, 200, keys.get(master, (params as Params)['id'] ?? ''));
   });
-  declare('DELETE', '/v1/keys/:id', ({ params }) => async (caller) => {
+  declareFor('MasterKey', 'DELETE', '/v1/keys/:id', async (master, caller, { params }) => {
     const id = (params as Params)['id'] ?? '';
-    answer(caller, 200, await keys.remove(masterKey(caller), id, AbortSignal.timeout(storeTimeoutMs)));
+    answer(caller, 200, await keys.remove(master, id, AbortSignal.timeout(storeTimeoutMs)));
   });
   // Claude Code asks this of a base URL before its first call.
   declareHead(app, context);
@@ -143,6 +146,7 @@ function modelAnswers(context: GatewayContext): [path: string, answer: Answer][]
   ]);
 }
 
+type Method = 'GET' | 'POST' | 'DELETE';
 type Query = Readonly<Record<string, unknown>>;
 type Params = Readonly<Record<string, string | undefined>>;
 

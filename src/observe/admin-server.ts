@@ -9,6 +9,9 @@ export interface AdminServer {
   close(): Promise<void>;
 }
 
+/** What the admin port answers, to anybody who reaches it. */
+export const adminPaths: readonly string[] = ['/livez', '/readyz', '/metrics'];
+
 /** As Kubernetes' own endpoints take it: `?verbose`. */
 function isVerbose(url: string | undefined): boolean {
   return new URLSearchParams(url?.split('?')[1]).has('verbose');
@@ -35,7 +38,7 @@ export async function startAdminServer(options: {
       response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
       response.end(request.method === 'HEAD' ? undefined : body);
     };
-    if (path !== '/livez' && path !== '/readyz' && path !== '/metrics') return reply(404, 'not found\n');
+    if (path === undefined || !adminPaths.includes(path)) return reply(404, 'not found\n');
     if (request.method !== 'GET' && request.method !== 'HEAD') return reply(405, 'use GET\n');
     if (path === '/livez') return reply(200, 'ok\n');
     if (path === '/readyz') {

@@ -4,11 +4,11 @@ import type { Browser } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ConsoleFailure } from '../../src/console/answer-error.ts';
+import { startConsoleHere } from '../support/console-here.ts';
 import { askRaw } from '../support/raw-target.ts';
 import { keyWithHash, manifest } from '../support/standalone.ts';
 import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
 import { openConsole, startBrowser } from './browser.ts';
-import { startConsoleHere } from './console-here.ts';
 import { type StandaloneWithConsole, startWithConsole } from './standalone-console.ts';
 
 const script = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';

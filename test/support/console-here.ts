@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { folderDeclarations } from '../../src/cli/edit/folder-declarations.ts';
 import { type ConsoleOptions, type RunningConsole, startConsole } from '../../src/console/console.ts';
-import { type Folders, newFolders } from '../support/standalone.ts';
+import { type Folders, newFolders } from './standalone.ts';
 
 /** A console on a folder, in this process. */
 export interface ConsoleHere extends RunningConsole, AsyncDisposable {
