@@ -19,7 +19,7 @@ export const failedOutcomes = [
   'reset',
   /** An answer that is none, or that ended early. */
   'bad_answer',
-  /** The gateway could not ask. */
+  /** The gateway's own trouble: it could not ask, or had no room for the answer, or failed at it. */
   'not_sent',
 ] as const;
 

@@ -29,8 +29,11 @@ export interface AttemptReports {
 /** A shortage of our own is logged no more often than this. */
 const quietMs = 30_000;
 
-/** An error that a node tells in the middle of its answer may be about the request; a long answer is no failure either. */
-const saysNothing: ReadonlySet<AttemptOutcome> = new Set(['server_error', 'too_long']);
+/**
+ * An error that a node reports in the middle of its answer may be about the request; a long answer is no failure either,
+ * and a fault of the gateway's own is not the node's.
+ */
+const saysNothing: ReadonlySet<AttemptOutcome> = new Set(['server_error', 'too_long', 'not_sent']);
 
 /** `now` is in milliseconds since 1970. */
 export function createAttemptReports(options: {

@@ -13,6 +13,7 @@ import { type AttemptOutcome, outcomeOfError } from './attempt-outcome.ts';
 import type { AttemptReports } from './attempt-reports.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import { type Caller, type CallerListener, eventStreamHeaders } from './caller.ts';
+import { endByFault, type Interrupted } from './end-by-fault.ts';
 import { ErrorBody } from './error-body.ts';
 import { GatewayError } from './errors.ts';
 import { eventFault } from './event-fault.ts';
@@ -46,7 +47,7 @@ export interface AttemptOptions {
  * `streaming`; or `plain`: passed on as it comes; or `failing`: only an error body is collected. Until the first byte
  * has gone to the caller the attempt can fail unseen; from then on it answers, well or not.
  */
-export class Attempt implements UpstreamHandler, CallerListener {
+export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
   readonly #options: AttemptOptions;
   readonly #connection: UpstreamConnection;
   readonly #exchange: { abort(): void; readonly sent: boolean };
@@ -57,6 +58,8 @@ export class Attempt implements UpstreamHandler, CallerListener {
   #held: HeldStream | undefined;
   #watch: StreamWatch | undefined;
   #errorBody: ErrorBody | undefined;
+  /** Whether the caller is no longer this attempt's to answer: it failed unseen, or the caller left. */
+  #isHandedBack = false;
   /** The announced length of a plain answer, and its body where that came as one piece. */
   #length = -1;
   #whole: Buffer | undefined;
@@ -116,14 +119,15 @@ export class Attempt implements UpstreamHandler, CallerListener {
       case 'plain':
         if (caller.started === 'nothing') this.#beginPlain();
         this.#tellTokens(lastTokenUsage(this.#last, this.#lastButOne));
-        this.#finish('ok');
-        return caller.end(this.#whole);
+        // First the answer: what is to be reported of it must not keep it back.
+        caller.end(this.#whole);
+        return this.#finish('ok');
       case 'streaming':
         this.#tellTokens(this.#watch?.usage());
         if (this.#watch?.complete === false) return this.#breakStream(endedEarly(), 'bad_answer');
-        this.#finish(this.#watch?.failed === true ? 'server_error' : 'ok');
         this.#pass(this.#watch?.rest() ?? []);
-        return caller.end();
+        caller.end();
+        return this.#finish(this.#watch?.failed === true ? 'server_error' : 'ok');
       case 'sniffing':
       case 'holding':
         return this.#fail({ kind: 'none', error: endedEarly(), cause: undefined });
@@ -142,8 +146,8 @@ export class Attempt implements UpstreamHandler, CallerListener {
     const failure = connectionFailure(error);
     if (this.#stage === 'streaming') return this.#breakStream(failure.error, outcomeOfError(error));
     if (this.#stage === 'plain' && caller.started === 'answer') {
-      this.#finish(outcomeOfError(error));
-      return caller.break();
+      caller.break();
+      return this.#finish(outcomeOfError(error));
     }
     this.#fail(failure);
   }
@@ -187,18 +191,19 @@ export class Attempt implements UpstreamHandler, CallerListener {
   /** The first content is here: from now on everything goes to the caller as it comes. */
   #release(held: HeldStream) {
     const { caller, format, headers } = this.#options;
+    const watch = new StreamWatch(format, held.start);
+    this.#watch = watch;
+    this.#held = undefined;
     if (caller.started === 'nothing') {
       const own = [...headers, ...eventStreamHeaders];
       if (this.#headers !== undefined) callerHeaders(this.#headers, bodyHeaders(this.#headers, own));
       caller.begin(this.#status, own);
     }
     caller.started = 'answer';
-    caller.record?.contentBegan();
     this.#stage = 'streaming';
-    this.#held = undefined;
-    this.#watch = new StreamWatch(format, held.start);
+    caller.record?.contentBegan();
     this.#answering();
-    for (const piece of held.pieces) this.#pass(this.#watch.take(piece));
+    for (const piece of held.pieces) this.#pass(watch.take(piece));
   }
 
   #follow(piece: Buffer) {
@@ -281,8 +286,8 @@ export class Attempt implements UpstreamHandler, CallerListener {
   }
 
   #breakStream(error: GatewayError, outcome: AttemptOutcome) {
-    this.#finish(outcome);
     this.#options.caller.end(this.#watch?.broken(error));
+    this.#finish(outcome);
   }
 
   #fail(failure: Failure) {
@@ -292,10 +297,12 @@ export class Attempt implements UpstreamHandler, CallerListener {
   }
 
   #settle(failure: Failure) {
+    this.#isHandedBack = true;
     this.#options.settle({ kind: 'failed', failure });
   }
 
   gone(): void {
+    this.#isHandedBack = true;
     this.#exchange.abort();
     this.#errorBody?.end(false);
     const { caller, reports, candidate, settle } = this.#options;
@@ -304,6 +311,26 @@ export class Attempt implements UpstreamHandler, CallerListener {
     }
     this.#stage = 'over';
     settle({ kind: 'gone' });
+  }
+
+  failed(error: unknown): void {
+    if (this.#isHandedBack) {
+      this.#options.caller.caught('answer', error);
+      this.abort();
+    } else endByFault(error, this.#options, this);
+  }
+
+  abort(): void {
+    this.#exchange.abort();
+    this.#errorBody?.end(false);
+  }
+
+  lastWords(error: GatewayError): string | undefined {
+    return this.#watch?.broken(error);
+  }
+
+  broke(): void {
+    if (this.#stage !== 'over') this.#finish('not_sent');
   }
 }
 

@@ -10,6 +10,8 @@ export abstract class PendingBody {
 
   /** Told once when a deadline has passed. */
   abstract late(reason: 'idle' | 'total'): void;
+  /** What `late` has thrown; must not throw. */
+  abstract failed(error: unknown): void;
 }
 
 /**
@@ -63,9 +65,18 @@ export class BodyDeadlines {
         body.moved = false;
         body.stillSinceMs = now;
       }
-      if (now - body.startedMs >= this.#totalMs) body.late('total');
-      else if (now - body.stillSinceMs >= this.#idleMs) body.late('idle');
+      if (now - body.startedMs >= this.#totalMs) tell(body, 'total');
+      else if (now - body.stillSinceMs >= this.#idleMs) tell(body, 'idle');
       body = after;
     }
+  }
+}
+
+/** The others on the list must still be looked at. */
+function tell(body: PendingBody, reason: 'idle' | 'total'): void {
+  try {
+    body.late(reason);
+  } catch (error) {
+    body.failed(error);
   }
 }

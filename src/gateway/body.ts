@@ -14,6 +14,7 @@ import { type BodyDeadlines, PendingBody } from './body-deadlines.ts';
 import type { BufferShare } from './buffer-budget.ts';
 import { CallerGone } from './caller-gone.ts';
 import { GatewayError } from './errors.ts';
+import { guarded } from './guard.ts';
 import { type Inspection, withModel } from './inspect.ts';
 import type { Limits } from './limits.ts';
 
@@ -100,7 +101,7 @@ interface ReadingOptions {
   readonly share: BufferShare;
   readonly deadlines: BodyDeadlines;
   readonly resolve: (body: RequestBody) => void;
-  readonly reject: (error: Error) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** One body while it is being read. */
@@ -118,10 +119,16 @@ class BodyReading extends PendingBody implements BatchedTask {
     const { request, decoder, deadlines } = this.#options;
     deadlines.add(this);
     const source = decoder ?? request;
-    source.on('data', (piece: Buffer) => this.#take(piece));
-    source.on('end', () => this.#end());
+    source.on(
+      'data',
+      guarded(this, (piece: Buffer) => this.#take(piece)),
+    );
+    source.on(
+      'end',
+      guarded(this, () => this.#end()),
+    );
     request.on('close', () => {
-      if (!request.complete) this.#fail(new CallerGone());
+      if (!request.complete) this.failed(new CallerGone());
     });
     if (decoder === undefined) return;
     // A reset is followed by 'close'.
@@ -131,6 +138,15 @@ class BodyReading extends PendingBody implements BatchedTask {
       this.#fail(new GatewayError('invalid_encoding', message));
     });
     request.pipe(decoder);
+  }
+
+  /** Not by `#fail` alone: what waits for the body must be told whatever else goes wrong. */
+  failed(error: unknown): void {
+    try {
+      this.#fail(error);
+    } finally {
+      this.#options.reject(error);
+    }
   }
 
   late(reason: 'idle' | 'total'): void {
@@ -170,7 +186,7 @@ class BodyReading extends PendingBody implements BatchedTask {
     this.#options.resolve(new RequestBody(this.#blocks.take(), this.#options.share));
   }
 
-  #fail(error: Error): void {
+  #fail(error: unknown): void {
     if (this.#over) return;
     this.#finish();
     const { request, decoder, share, reject } = this.#options;

@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { InternalErrorPlace, InternalErrors } from '../observe/internal-errors.ts';
 import type { TokenUsage } from '../observe/request-record.ts';
 import { type BatchedWriter, writeTogether } from '../upstream/batches.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { GatewayError } from './errors.ts';
+import { type Fallible, quietly } from './guard.ts';
 import type { Limits } from './limits.ts';
 import { endLinger } from './linger.ts';
 import { type SilenceClock, SilenceListener } from './silence-clock.ts';
@@ -16,7 +18,7 @@ import { type ErrorShape, wireError } from './wire-errors.ts';
 const mostChunkBytes = 16 * 1024;
 
 /** Who answers the caller at the moment, and wants to know how the caller fares. */
-export interface CallerListener {
+export interface CallerListener extends Fallible {
   /** The caller left before its answer was complete. */
   gone(): void;
   /** The caller has taken what was written. */
@@ -65,6 +67,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
   readonly #response: ServerResponse;
   readonly #lastOnConnection: () => boolean;
   readonly #limits: Pick<Limits, 'answerIdleMs' | 'lingerMs'>;
+  readonly #internalErrors: InternalErrors;
   /** Whether the caller has once taken less than was written. */
   #hasWaited = false;
   #broken = false;
@@ -87,6 +90,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
       shape: ErrorShape;
       lastOnConnection: () => boolean;
       limits: Pick<Limits, 'answerIdleMs' | 'lingerMs'>;
+      internalErrors: InternalErrors;
     },
   ) {
     super();
@@ -96,6 +100,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
     this.#response = response;
     this.#lastOnConnection = options.lastOnConnection;
     this.#limits = options.limits;
+    this.#internalErrors = options.internalErrors;
     response.on('error', ignore);
     response.on('close', () => this.#closed());
   }
@@ -171,15 +176,41 @@ export class Caller extends SilenceListener implements BatchedWriter {
   }
 
   writeNow(): void {
-    if (this.#isEnding) this.#endNow();
-    this.#corked?.uncork();
-    this.#corked = undefined;
+    try {
+      if (this.#isEnding) this.#endNow();
+      this.#corked?.uncork();
+      this.#corked = undefined;
+    } catch (error) {
+      this.failed(error);
+      // Whatever was written of the answer, nothing can end it in order now.
+      quietly(() => this.break());
+    }
   }
 
   /** Breaks the connection: the only way to say that a plain answer, once begun, is not complete. */
   break(): void {
     this.#broken = true;
     this.#response.destroy();
+  }
+
+  /** Reports a fault of the gateway's own in this request. Never throws. */
+  caught(place: InternalErrorPlace, error: unknown): void {
+    this.#internalErrors(place, error, this.requestId);
+  }
+
+  /** Something was thrown while this caller was served: whoever answers it at the moment ends the request. */
+  failed(error: unknown): void {
+    if (this.listener === undefined) {
+      this.caught('answer', error);
+      quietly(() => this.break());
+    } else this.listener.failed(error);
+  }
+
+  /** Ends an answer that has begun, unless it is ended already: with `lastWords`, else by breaking the connection. */
+  interrupt(lastWords: string | undefined): void {
+    if (this.gone || this.#broken || this.#isEnding || this.#answered || this.#response.writableEnded) return;
+    if (lastWords === undefined) this.break();
+    else this.end(lastWords);
   }
 
   /** Calls `act`, of which there may be one, after the answer is complete or the caller has left; now where that was. */
@@ -257,7 +288,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
     this.#hasWaited = true;
     this.#response.on('drain', () => {
       socket?.setTimeout(0);
-      this.listener?.drained();
+      this.#guarded(() => this.listener?.drained());
     });
     // Before node:http's own listener, which sets the timeout of an idle connection.
     this.#response.prependOnceListener('finish', () => socket?.setTimeout(0));
@@ -268,10 +299,22 @@ export class Caller extends SilenceListener implements BatchedWriter {
     this.#silence?.forget(this);
     if (!this.#response.writableFinished && !this.#broken && !this.#answered) {
       this.gone = true;
-      this.listener?.gone();
+      this.#guarded(() => this.listener?.gone());
     }
-    this.record?.closed();
-    this.#atClose?.();
+    try {
+      this.record?.closed();
+    } catch (error) {
+      this.caught('record', error);
+    }
+    this.#guarded(() => this.#atClose?.());
+  }
+
+  #guarded(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.failed(error);
+    }
   }
 
   /** Ends an answer that was given while the caller still sends its body. */

@@ -9,12 +9,13 @@ import type { BufferShare } from './buffer-budget.ts';
 import { answerFault, connectionFault, statusFault } from './converted-failure.ts';
 import { ErrorBody } from './error-body.ts';
 import type { Failure } from './failure.ts';
+import type { Fallible } from './guard.ts';
 import type { Limits } from './limits.ts';
 
-/** Who waits for the whole answer. Exactly one of the two is called, once; neither after `abort`. */
-export interface CollectedListener {
+/** Who waits for the whole answer. Exactly one of `answered` and `failedWith` is called, once; neither after `abort`. */
+export interface CollectedListener extends Fallible {
   answered(body: Buffer, headers: UpstreamHeaders): void;
-  failed(failure: Failure): void;
+  failedWith(failure: Failure): void;
 }
 
 interface CollectedOptions {
@@ -101,6 +102,10 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
     if (whole !== undefined && this.#headers !== undefined) this.#listener.answered(whole, this.#headers);
   }
 
+  failed(error: unknown): void {
+    this.#listener.failed(error);
+  }
+
   onError(error: UpstreamError) {
     this.#errorBody?.end(false);
     this.#fail(connectionFault(error));
@@ -115,7 +120,7 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
     if (this.#over) return;
     this.#over = true;
     this.#forget();
-    this.#listener.failed(failure);
+    this.#listener.failedWith(failure);
   }
 
   #forget() {

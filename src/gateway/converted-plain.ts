@@ -6,6 +6,7 @@ import type { CallerListener } from './caller.ts';
 import { CollectedAnswer } from './collected-answer.ts';
 import { answerFault, maskFault } from './converted-failure.ts';
 import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
+import { endByFault, type Interrupted } from './end-by-fault.ts';
 import type { Failure } from './failure.ts';
 import { callerHeaders } from './headers.ts';
 import { addTokenUsage, chatTokenUsage } from './token-usage.ts';
@@ -14,7 +15,7 @@ import { addTokenUsage, chatTokenUsage } from './token-usage.ts';
  * An attempt whose answer is converted as a whole. A request of several choices asks the node for each, a few at one
  * time, and answers when all are there. Until then it can fail unseen.
  */
-export class ConvertedPlain implements CallerListener {
+export class ConvertedPlain implements CallerListener, Interrupted {
   readonly #options: ConvertedOptions;
   readonly #asked = new Set<CollectedAnswer>();
   readonly #answers: ChatAnswer[] = [];
@@ -23,6 +24,8 @@ export class ConvertedPlain implements CallerListener {
   /** The one that failed: what it says of that may still be coming. */
   #failed: CollectedAnswer | undefined;
   #over = false;
+  /** Whether the caller is no longer this attempt's to answer: it failed unseen, or the caller left. */
+  #isHandedBack = false;
 
   constructor(options: ConvertedOptions) {
     this.#options = options;
@@ -39,8 +42,24 @@ export class ConvertedPlain implements CallerListener {
     this.#failed?.abort();
     if (this.#over) return;
     this.#stop();
+    this.#isHandedBack = true;
     this.#options.settle({ kind: 'gone' });
   }
+
+  failed(error: unknown): void {
+    if (this.#isHandedBack) this.#options.caller.caught('answer', error);
+    else endByFault(error, this.#options, this);
+  }
+
+  abort(): void {
+    this.#failed?.abort();
+    this.#stop();
+  }
+
+  /** An answer that is one text can only be broken off. */
+  lastWords(): undefined {}
+
+  broke(): void {}
 
   #ask(): void {
     const { converted } = this.#options;
@@ -52,7 +71,8 @@ export class ConvertedPlain implements CallerListener {
         this.#asked.delete(answer);
         this.#take(choice, body, headers);
       },
-      failed: (failure) => {
+      failed: (error) => this.failed(error),
+      failedWith: (failure) => {
         this.#asked.delete(answer);
         if (!this.#over) this.#failed = answer;
         this.#fail(failure);
@@ -62,19 +82,24 @@ export class ConvertedPlain implements CallerListener {
   }
 
   #take(choice: number, body: Buffer, headers: UpstreamHeaders): void {
+    let reply: ReturnType<ConvertedOptions['converted']['reply']> | undefined;
     try {
       this.#answers[choice] = readChatBody(body);
       this.#left -= 1;
-      if (this.#left > 0) this.#ask();
-      else this.#answer(headers);
+      if (this.#left === 0) reply = this.#options.converted.reply(this.#answers);
     } catch (error) {
       this.#fail(answerFault(maskFault(this.#faultOf(error), this.#options.connection), headers));
+      return;
     }
+    if (reply === undefined) this.#ask();
+    else this.#answer(reply, headers);
   }
 
-  #answer(upstream: UpstreamHeaders): void {
-    const { caller, converted, headers, candidate, reports, onLost, settle } = this.#options;
-    const { json, lost } = converted.reply(this.#answers);
+  #answer(
+    { json, lost }: ReturnType<ConvertedOptions['converted']['reply']>,
+    upstream: UpstreamHeaders,
+  ): void {
+    const { caller, headers, candidate, reports, onLost, settle } = this.#options;
     this.#over = true;
     onLost(lost);
     if (caller.record !== undefined) {
@@ -87,14 +112,14 @@ export class ConvertedPlain implements CallerListener {
 
   #faultOf(error: unknown): UpstreamFault {
     if (error instanceof UpstreamFault) return error;
-    const { log, caller } = this.#options;
-    log.error({ err: error, requestId: caller.requestId }, 'An answer could not be converted');
+    this.#options.caller.caught('answer', error);
     return new UpstreamFault('malformed', 'The answer of the model server could not be converted.');
   }
 
   #fail(failure: Failure) {
     if (this.#over) return;
     this.#stop();
+    this.#isHandedBack = true;
     this.#options.settle({ kind: 'failed', failure });
   }
 

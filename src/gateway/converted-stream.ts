@@ -7,8 +7,11 @@ import { type CallerListener, eventStreamHeaders } from './caller.ts';
 import { unreadable } from './collected-answer.ts';
 import { answerFault, connectionFault, cutBy, maskFault, statusFault } from './converted-failure.ts';
 import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
+import { endByFault, type Interrupted } from './end-by-fault.ts';
 import { ErrorBody } from './error-body.ts';
+import type { GatewayError } from './errors.ts';
 import type { Failure } from './failure.ts';
+import { quietly } from './guard.ts';
 import { callerHeaders } from './headers.ts';
 import { addTokenUsage, chatTokenUsage } from './token-usage.ts';
 
@@ -20,7 +23,7 @@ const mostAfterEnd = 64 * 1024;
  * of the node's bytes completes goes to the caller in one write, at once; until the first of it the attempt can fail
  * unseen.
  */
-export class ConvertedStreaming implements CallerListener {
+export class ConvertedStreaming implements CallerListener, Interrupted {
   readonly #options: ConvertedOptions;
   #choice = 0;
   #stream: ConvertedStream<unknown>;
@@ -29,6 +32,8 @@ export class ConvertedStreaming implements CallerListener {
   #headers: UpstreamHeaders | undefined;
   #errorBody: ErrorBody | undefined;
   #stage: 'reading' | 'failing' | 'over' = 'reading';
+  /** Whether the caller is no longer this attempt's to answer: it failed unseen, or the caller left. */
+  #isHandedBack = false;
   /** Whether the caller has been given content: from then on this attempt answers, well or not. */
   #answering = false;
   /** Whether the caller takes no more for now. */
@@ -104,7 +109,32 @@ export class ConvertedStreaming implements CallerListener {
     this.#stage = 'over';
     this.#exchange.abort();
     this.#errorBody?.end(false);
+    this.#isHandedBack = true;
     this.#options.settle({ kind: 'gone' });
+  }
+
+  failed(error: unknown): void {
+    if (this.#isHandedBack) {
+      this.#options.caller.caught('answer', error);
+      quietly(() => this.abort());
+    } else endByFault(error, this.#options, this);
+  }
+
+  abort(): void {
+    this.#exchange.abort();
+    this.#errorBody?.end(false);
+  }
+
+  lastWords({ message }: GatewayError): string {
+    return this.#stream.fail(new UpstreamFault('interrupted', message, { status: 500 })).join('');
+  }
+
+  broke(): void {
+    if (this.#stage === 'over') return;
+    this.#stage = 'over';
+    const { candidate, caller, reports } = this.#options;
+    if (caller.record !== undefined) caller.record.broke = 'not_sent';
+    reports.broke(candidate, 'not_sent', caller.requestId);
   }
 
   #ask(): { abort(): void } {
@@ -116,6 +146,7 @@ export class ConvertedStreaming implements CallerListener {
       onData: (piece) => (isCurrent() ? this.#onData(piece) : undefined),
       onEnd: () => (isCurrent() ? this.#onEnd() : undefined),
       onError: (error) => (isCurrent() ? this.#onError(error) : undefined),
+      failed: (error) => this.failed(error),
     });
   }
 
@@ -141,8 +172,7 @@ export class ConvertedStreaming implements CallerListener {
     try {
       return act(this.#stream);
     } catch (error) {
-      const { log, caller } = this.#options;
-      log.error({ err: error, requestId: caller.requestId }, 'A stream could not be converted');
+      this.#options.caller.caught('answer', error);
       this.#fault(new UpstreamFault('malformed', 'The answer of the model server could not be converted.'));
       return undefined;
     }
@@ -232,6 +262,7 @@ export class ConvertedStreaming implements CallerListener {
     const { settle } = this.#options;
     if (!this.#answering) {
       if (this.#stage === 'reading') this.#stage = 'over';
+      this.#isHandedBack = true;
       return settle({ kind: 'failed', failure });
     }
     if (failure.kind !== 'fault') return;
@@ -240,15 +271,15 @@ export class ConvertedStreaming implements CallerListener {
     if (caller.record !== undefined) caller.record.broke = outcome;
     this.#tellTokens();
     reports.broke(candidate, outcome, caller.requestId);
-    void this.#break(failure.fault);
+    this.#break(failure.fault).catch((error: unknown) => this.failed(error));
   }
 
   async #break(fault: UpstreamFault | Promise<UpstreamFault>): Promise<void> {
     const known = fault instanceof UpstreamFault ? fault : await fault;
     const { caller, onLost } = this.#options;
     this.#stage = 'over';
-    onLost(this.#stream.lost);
     caller.end(this.#stream.fail(known).join(''));
+    onLost(this.#stream.lost);
   }
 }
 

@@ -9,6 +9,8 @@ import type { Caller, CallerListener } from './caller.ts';
 import { CollectedAnswer } from './collected-answer.ts';
 import type { Conversion } from './conversion.ts';
 import type { ConvertedOptions } from './converted-request.ts';
+import { endByFault, type Interrupted } from './end-by-fault.ts';
+import { guarded } from './guard.ts';
 import { hopsHeader, nextHop } from './hops.ts';
 
 /** Longest time for a count. An estimate is there at once, and callers count often. */
@@ -24,7 +26,7 @@ export function answerEstimate(caller: Caller, { current, headers }: Conversion)
  * An attempt to let a node's `/tokenize` count. Where that fails the answer is the estimate:
  * it is better than an error about something that the caller did not ask for.
  */
-export class NodeCount implements CallerListener {
+export class NodeCount implements CallerListener, Interrupted {
   readonly #options: ConvertedOptions;
   readonly #answer: CollectedAnswer;
   readonly #timer: NodeJS.Timeout;
@@ -37,13 +39,17 @@ export class NodeCount implements CallerListener {
     const body = Buffer.from(JSON.stringify(tokenizeRequest(converted.chats[0] ?? nothing)));
     const own = ['content-type', 'application/json', hopsHeader, nextHop(caller.request.headers)];
     const headers = span === undefined ? own : span.headers(own);
-    this.#timer = setTimeout(() => this.#estimate(504), patienceMs);
+    this.#timer = setTimeout(
+      guarded(this, () => this.#estimate(504)),
+      patienceMs,
+    );
     this.#answer = new CollectedAnswer(
       (handler) => send(pool, connection, { method: 'POST', path: '/tokenize', headers, body }, handler),
       options,
       {
         answered: (bytes) => this.#count(bytes),
-        failed: (failure) => this.#estimate('status' in failure ? failure.status : 502),
+        failed: (error) => this.failed(error),
+        failedWith: (failure) => this.#estimate('status' in failure ? failure.status : 502),
       },
     );
   }
@@ -57,6 +63,19 @@ export class NodeCount implements CallerListener {
     this.#stop();
     this.#options.settle({ kind: 'gone' });
   }
+
+  failed(error: unknown): void {
+    endByFault(error, this.#options, this);
+  }
+
+  abort(): void {
+    this.#stop();
+  }
+
+  /** A count is one text: it can only be broken off. */
+  lastWords(): undefined {}
+
+  broke(): void {}
 
   #count(bytes: Buffer) {
     const tokens = readTokenizeReply(parse(bytes));

@@ -1,6 +1,7 @@
 import { ByteBlocks } from '../upstream/byte-blocks.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
 import { maskCredentials } from '../upstream/mask-credentials.ts';
+import { quietly } from './guard.ts';
 
 /** How long a failed attempt's error body may take after its head. */
 const patienceMs = 2_000;
@@ -22,10 +23,7 @@ export class ErrorBody {
     this.#settle = resolve;
     this.#limit = limit;
     this.#connection = connection;
-    this.#timer = setTimeout(() => {
-      giveUp();
-      this.end(false);
-    }, patienceMs);
+    this.#timer = setTimeout(() => quietly(giveUp, () => this.end(false)), patienceMs);
   }
 
   /** Returns false once the body is too long: nothing more is wanted. */
@@ -40,7 +38,12 @@ export class ErrorBody {
 
   end(complete: boolean): void {
     clearTimeout(this.#timer);
-    this.#settle(complete ? maskCredentials(this.#blocks.take(), this.#connection) : undefined);
-    this.#blocks.clear();
+    try {
+      if (complete) this.#settle(maskCredentials(this.#blocks.take(), this.#connection));
+    } finally {
+      // Whatever happened: somebody waits for it.
+      this.#settle(undefined);
+      this.#blocks.clear();
+    }
   }
 }

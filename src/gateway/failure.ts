@@ -38,8 +38,13 @@ export type NoAnswer = Failure | Refused;
 /** Statuses below 500 that say nothing of the request: 401 and 403 refuse the gateway's credential, not the caller's. */
 const worthAnother: ReadonlySet<number> = new Set([401, 403, 408, 409, 429]);
 
-/** Errors that say nothing of the node: it was not asked, or the gateway had no room for its answer. */
-const own: ReadonlySet<ErrorCode> = new Set(['no_node_available', 'gateway_busy', 'key_share_exceeded']);
+/** Errors that say nothing of the node: it was not asked, or the gateway had no room for its answer or failed at it. */
+const own: ReadonlySet<ErrorCode> = new Set([
+  'no_node_available',
+  'gateway_busy',
+  'key_share_exceeded',
+  'internal',
+]);
 
 /** Whether an error is the gateway's own trouble, which counts against no node. */
 export function isOwnTrouble({ code }: GatewayError): boolean {

@@ -89,6 +89,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const context: GatewayContext = {
     view: store,
     log,
+    internalErrors: metrics.internalErrors(log),
     budget: new BufferBudget(limits.bufferedBytes),
     deadlines: new BodyDeadlines({ idleMs: limits.bodyIdleMs, totalMs: limits.bodyTotalMs, clock }),
     silences: new SilenceClock(limits.keepAliveMs),

@@ -9,8 +9,10 @@ import type { BufferBudget, BufferShare } from './buffer-budget.ts';
 import { Caller } from './caller.ts';
 import { CallerGone } from './caller-gone.ts';
 import type { Conversion } from './conversion.ts';
+import { internalError } from './end-by-fault.ts';
 import { GatewayError } from './errors.ts';
 import type { NoAnswer } from './failure.ts';
+import { quietly } from './guard.ts';
 import { servedHeaders, upstreamHeaders } from './headers.ts';
 import { inspect } from './inspect.ts';
 import type { ModelRequest } from './model-request.ts';
@@ -50,24 +52,31 @@ export function handle(
   response: ServerResponse,
   answer: Answer,
 ): void {
-  context.onRequestStart();
-  if (response.socket === null) followQueued(request.socket, response, context.limits.queuedRequests);
-  const caller = new Caller(request, response, {
-    requestId: context.requestId(),
-    shape,
-    lastOnConnection: context.draining,
-    limits: context.limits,
-  });
-  const progress = new Progress(context, route, caller);
-  caller.record = progress;
-  const fail = (error: unknown): void => {
-    progress.error = error;
-    refuse(context, caller, error);
-  };
+  const requestId = context.requestId();
   try {
-    void answer(caller, progress)?.catch(fail);
+    if (response.socket === null) followQueued(request.socket, response, context.limits.queuedRequests);
+    const caller = new Caller(request, response, {
+      requestId,
+      shape,
+      lastOnConnection: context.draining,
+      limits: context.limits,
+      internalErrors: context.internalErrors,
+    });
+    const progress = new Progress(context, route, caller);
+    caller.record = progress;
+    context.onRequestStart();
+    const fail = (error: unknown): void => {
+      progress.error = error;
+      refuse(caller, error);
+    };
+    try {
+      void answer(caller, progress)?.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
   } catch (error) {
-    fail(error);
+    context.internalErrors('request', error, requestId);
+    quietly(() => response.destroy());
   }
 }
 
@@ -96,7 +105,9 @@ export async function answerModelCall(
     progress.wanted = inspection.model;
     if (inspection.stream) caller.watchSilence(context.silences);
     call = { format, key, share, inspection, headers, body, conversion: undefined };
-    const noAnswer = await tryNodes(context, caller, call, progress);
+    const noAnswer = await tryNodes(context, caller, call, progress).catch((error: unknown) =>
+      endStream(caller, error),
+    );
     if (noAnswer === undefined || noAnswer === 'gone') return;
     progress.error = reasonOf(noAnswer);
     await answerFailure(caller, call, noAnswer, servedBy(progress));
@@ -159,15 +170,28 @@ function servedBy({ node, attempts }: Progress): string[] {
   return node === undefined ? [] : servedHeaders(node, attempts);
 }
 
-/** The one place where what was thrown becomes an answer. */
-function refuse({ log }: GatewayContext, caller: Caller, error: unknown): void {
+/** Keep-alives have begun the caller's stream: what was thrown is reported in it. Anything else is thrown on. */
+function endStream(caller: Caller, error: unknown): NoAnswer {
+  if (caller.started !== 'keepAlives' || error instanceof CallerGone) throw error;
+  return { kind: 'none', error: knownError(caller, error), cause: undefined };
+}
+
+/** The one place where what was thrown becomes an answer. Never throws: nobody waits for it. */
+function refuse(caller: Caller, error: unknown): void {
   if (error instanceof CallerGone || caller.gone) return;
-  const known =
-    error instanceof GatewayError
-      ? error
-      : new GatewayError('internal', 'The gateway failed; its log says why.');
-  if (!(error instanceof GatewayError))
-    log.error({ err: error, requestId: caller.requestId }, 'A request failed unexpectedly');
-  if (caller.started === 'nothing') caller.answerError(known);
-  else caller.break();
+  const known = knownError(caller, error);
+  try {
+    if (caller.started === 'nothing') caller.answerError(known);
+    else caller.interrupt(undefined);
+  } catch (fault) {
+    caller.caught('request', fault);
+    quietly(() => caller.break());
+  }
+}
+
+/** What a caller is told of what was thrown. */
+function knownError(caller: Caller, error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  caller.caught('request', error);
+  return internalError();
 }

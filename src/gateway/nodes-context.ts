@@ -1,3 +1,4 @@
+import type { InternalErrors } from '../observe/internal-errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Router } from '../routing/route.ts';
 import type { Pools } from '../upstream/pools.ts';
@@ -13,6 +14,7 @@ export interface NodesContext {
   readonly pools: Pools;
   readonly limits: Limits;
   readonly log: Log;
+  readonly internalErrors: InternalErrors;
   /** Told of attempts. */
   readonly reports: AttemptReports;
   /** Told of conversions. */

@@ -118,8 +118,12 @@ export class Progress implements CallerRecord, AccessRecord {
     this.durationMs = clock() - this.#started;
     this.status = this.#caller.gone ? 499 : this.#caller.status;
     if (this.firstContentMs !== undefined) this.#meter.openStreams -= 1;
-    requests.record(this.#meter, this);
-    onRequestDone(this);
+    // A drain waits for the second, whatever becomes of the first.
+    try {
+      requests.record(this.#meter, this);
+    } finally {
+      onRequestDone(this);
+    }
     this.#context.accessLog(this);
     this.trace?.end(this);
   }

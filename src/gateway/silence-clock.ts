@@ -12,6 +12,8 @@ export abstract class SilenceListener {
 
   /** Nothing was heard for the clock's time. */
   abstract silent(): void;
+  /** What `silent` has thrown; must not throw. */
+  abstract failed(error: unknown): void;
 }
 
 /** Turns in the clock's time, where they are not shorter than `leastTurnMs` by that. */
@@ -82,7 +84,14 @@ export class SilenceClock {
       listener = after;
     }
     // Telling one may make others be forgotten.
-    for (const one of silent) if (one.dueAt !== -1) one.silent();
+    for (const one of silent) {
+      if (one.dueAt === -1) continue;
+      try {
+        one.silent();
+      } catch (error) {
+        one.failed(error);
+      }
+    }
   }
 
   #put(listener: SilenceListener): void {

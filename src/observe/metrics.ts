@@ -1,10 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { replaceEventLoopLag } from './event-loop-lag.ts';
+import { registerInternalErrors } from './internal-errors.ts';
 
 /** How often prom-client is to look at the event loop, in milliseconds: as good as never, `replaceEventLoopLag` does. */
 const neverMs = 2 ** 31 - 1;
 
-/** A registry with Node's own metrics and `modelgateway_build_info`. */
+/** A registry with what every role has: Node's own metrics, `modelgateway_build_info`, `modelgateway_internal_errors_total`. */
 export function createRegistry(version: string, role: string): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: neverMs });
@@ -15,6 +16,7 @@ export function createRegistry(version: string, role: string): Registry {
     labelNames: ['version', 'role'],
     registers: [registry],
   }).set({ version, role }, 1);
+  registerInternalErrors(registry);
   return registry;
 }
 

@@ -2,6 +2,8 @@ import { Registry } from 'prom-client';
 import { type AttemptMetrics, createAttemptMetrics } from './attempt-metrics.ts';
 import { type CircuitMetrics, createCircuitMetrics } from './circuit-metrics.ts';
 import { type ConversionMetrics, createConversionMetrics } from './conversion-metrics.ts';
+import { createInternalErrors, type InternalErrors } from './internal-errors.ts';
+import type { Log } from './log.ts';
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';
 
 /** Everything that the traffic side counts. */
@@ -10,6 +12,8 @@ export interface TrafficMetrics {
   readonly attempts: AttemptMetrics;
   readonly circuits: CircuitMetrics;
   readonly conversions: ConversionMetrics;
+  /** Faults of the program's own, which are also logged. */
+  readonly internalErrors: (log: Log) => InternalErrors;
 }
 
 /** Registers them all; without a registry nobody reads them. */
@@ -19,5 +23,6 @@ export function createTrafficMetrics(registry: Registry = new Registry()): Traff
     attempts: createAttemptMetrics(registry),
     circuits: createCircuitMetrics(registry),
     conversions: createConversionMetrics(registry),
+    internalErrors: (log) => createInternalErrors(registry, log),
   };
 }

@@ -1,13 +1,17 @@
 /** Who has something to do that others are likely to have, too. */
 export interface BatchedTask {
-  /** Does it; called once for each `runTogether`. Must not throw. */
+  /** Does it; called once for each `runTogether`. */
   runNow(): void;
+  /** What `runNow` has thrown, so that the others of the batch are done all the same. Must not throw. */
+  failed(error: unknown): void;
 }
 
 /** Who has something for a socket. */
 export interface BatchedWriter {
-  /** Hands it to the socket; called once for each `writeTogether`. Must not throw. */
+  /** Hands it to the socket; called once for each `writeTogether`. */
   writeNow(): void;
+  /** What `writeNow` has thrown, so that the others of the batch are written all the same. Must not throw. */
+  failed(error: unknown): void;
 }
 
 /** So many are done without waiting for more: the first of them must not wait for long. */
@@ -55,11 +59,23 @@ function onWriteTurn(): void {
 function runAll(): void {
   const batch = tasks;
   tasks = [];
-  for (const task of batch) task.runNow();
+  for (const task of batch) {
+    try {
+      task.runNow();
+    } catch (error) {
+      task.failed(error);
+    }
+  }
 }
 
 function writeAll(): void {
   const batch = writers;
   writers = [];
-  for (const writer of batch) writer.writeNow();
+  for (const writer of batch) {
+    try {
+      writer.writeNow();
+    } catch (error) {
+      writer.failed(error);
+    }
+  }
 }

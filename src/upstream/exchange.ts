@@ -91,13 +91,21 @@ export class Exchange implements SlotUser {
     this.#answered = true;
     this.#body = undefined;
     this.#cameMs = performance.now();
-    this.#handler.onResponse(status, headers, this);
+    try {
+      this.#handler.onResponse(status, headers, this);
+    } catch (error) {
+      this.onFault(error);
+    }
   }
 
   onBody(piece: Buffer): void {
     if (this.#done) return;
     this.#cameMs = performance.now();
-    this.#handler.onData(piece);
+    try {
+      this.#handler.onData(piece);
+    } catch (error) {
+      this.onFault(error);
+    }
   }
 
   onComplete(): void {
@@ -105,7 +113,20 @@ export class Exchange implements SlotUser {
     this.#sent = this.#slot.flushed;
     this.#done = true;
     this.#pool.release(this.#slot);
-    this.#handler.onEnd();
+    try {
+      this.#handler.onEnd();
+    } catch (error) {
+      this.onFault(error);
+    }
+  }
+
+  /** What was thrown ends this exchange alone: out of a socket's listener it would end the process. */
+  onFault(error: unknown): void {
+    if (!this.#done) {
+      this.#done = true;
+      this.#pool.discard(this.#slot);
+    }
+    this.#handler.failed(error);
   }
 
   onLost(error: UpstreamError): void {
@@ -162,7 +183,12 @@ export class Exchange implements SlotUser {
     this.#pool.discard(this.#slot);
     // A request can be refused before the caller holds its abort handle.
     queueMicrotask(() => {
-      if (!this.#aborted) this.#handler.onError(error);
+      if (this.#aborted) return;
+      try {
+        this.#handler.onError(error);
+      } catch (fault) {
+        this.onFault(fault);
+      }
     });
   }
 }

@@ -18,7 +18,7 @@ export interface ModelsAnswer {
 /**
  * `GET {baseURL}/models` (or `path`), at most `maxBytes` of its body, at most `timeoutMs` in all. Resolves with an
  * UpstreamError when no answer came. `keep` false: the body is read (so that the connection can be used
- * again) but thrown away, and its breaking off does not matter. Rejects only with the signal's reason.
+ * again) but thrown away, and its breaking off does not matter. Rejects with the signal's reason, or with a fault of the program.
  */
 export function fetchModels(
   pool: Pool,
@@ -72,6 +72,11 @@ export function fetchModels(
         },
         onEnd: () => finish(true, undefined),
         onError: (error) => finish(false, error),
+        failed(error) {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', onAbort);
+          reject(error);
+        },
       },
     );
     const timer = setTimeout(

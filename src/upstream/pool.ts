@@ -119,7 +119,12 @@ export class Pool {
   #checkTimes(nowMs: number): number {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const { user } of this.#slots) {
-      if (user !== undefined) nextMs = Math.min(nextMs, user.checkTime(nowMs));
+      if (user === undefined) continue;
+      try {
+        nextMs = Math.min(nextMs, user.checkTime(nowMs));
+      } catch (error) {
+        user.onFault(error);
+      }
     }
     return nextMs;
   }

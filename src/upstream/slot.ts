@@ -18,6 +18,8 @@ const keepAliveMarginMs = 1_000;
 export interface SlotUser extends ResponseListener {
   /** The connection cannot be had, has ended, or does not speak HTTP. */
   onLost(error: UpstreamError): void;
+  /** Code of the gateway's own threw while it handled the connection. */
+  onFault(error: unknown): void;
   /** Ends what has taken too long; answers when to ask again, at the latest. Both are times of `performance.now()`. */
   checkTime(nowMs: number): number;
 }
@@ -54,8 +56,10 @@ export class Slot implements BatchedWriter {
     this.#onDisconnect = onDisconnect;
     this.#endMs = performance.now() + lifeMs;
     this.#socket = connect((error, socket) => {
-      if (socket === undefined) this.user?.onLost(error ?? new UpstreamError('reset', false));
-      else this.#begin(socket);
+      this.#guarded(() => {
+        if (socket === undefined) this.user?.onLost(error ?? new UpstreamError('reset', false));
+        else this.#begin(socket);
+      });
     });
   }
 
@@ -130,15 +134,19 @@ export class Slot implements BatchedWriter {
       this.#cause = errorCode(cause);
     });
     socket.on('data', (piece: Buffer) => this.#take(piece));
-    socket.on('end', () => {
-      // Unused: at once, or a request might be written into it before it has closed on this side too.
-      if (this.user === undefined) socket.destroy();
-      else if (!this.#reader.end()) this.#lost(new UpstreamError('reset', false));
-    });
-    socket.on('close', () => {
-      this.#lost(new UpstreamError('reset', false, this.#cause));
-      this.#onDisconnect(this);
-    });
+    socket.on('end', () =>
+      this.#guarded(() => {
+        // Unused: at once, or a request might be written into it before it has closed on this side too.
+        if (this.user === undefined) socket.destroy();
+        else if (!this.#reader.end()) this.#lost(new UpstreamError('reset', false));
+      }),
+    );
+    socket.on('close', () =>
+      this.#guarded(() => {
+        this.#lost(new UpstreamError('reset', false, this.#cause));
+        this.#onDisconnect(this);
+      }),
+    );
     if (this.#waiting === undefined) return;
     const { head, body } = this.#waiting;
     this.#waiting = undefined;
@@ -191,11 +199,26 @@ export class Slot implements BatchedWriter {
       this.#socket?.destroy();
       return;
     }
+    const { user } = this;
     try {
       this.#reader.take(piece);
     } catch (error) {
-      if (!(error instanceof UpstreamError)) throw error;
-      this.#lost(error);
+      if (error instanceof UpstreamError) this.#lost(error);
+      else user.onFault(error);
+    }
+  }
+
+  /** Of `writeNow`. */
+  failed(error: unknown): void {
+    this.user?.onFault(error);
+  }
+
+  #guarded(act: () => void): void {
+    const { user } = this;
+    try {
+      act();
+    } catch (error) {
+      user?.onFault(error);
     }
   }
 

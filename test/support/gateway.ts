@@ -4,7 +4,7 @@ import type { Limits } from '../../src/gateway/limits.ts';
 import type { RequestDone } from '../../src/gateway/progress.ts';
 import { type AccessLogChoice, createAccessLog } from '../../src/observe/access-log.ts';
 import { createLog, type LogLevel } from '../../src/observe/log.ts';
-import { createTrafficMetrics } from '../../src/observe/traffic-metrics.ts';
+import { createTrafficMetrics, type TrafficMetrics } from '../../src/observe/traffic-metrics.ts';
 import type { ApiKey } from '../../src/resources/api-key.ts';
 import { generateKeyText, hashKeyText } from '../../src/resources/key-text.ts';
 import { parseStored } from '../../src/resources/parse.ts';
@@ -66,6 +66,8 @@ export async function startGateway(
     host?: string;
     /** Where the metrics are registered. */
     registry?: Registry;
+    /** In place of metrics of `registry`. */
+    metrics?: TrafficMetrics;
   } = {},
 ): Promise<GatewayUnderTest> {
   const logged: string[] = [];
@@ -83,7 +85,7 @@ export async function startGateway(
   const done: RequestDone[] = [];
   const attempted: string[] = [];
   const pools = new Pools({ rules: { allowLoopback: true } });
-  const metrics = createTrafficMetrics(options.registry);
+  const metrics = options.metrics ?? createTrafficMetrics(options.registry);
   const gateway = createGateway({
     store: storeOf(content),
     pools,

@@ -44,10 +44,10 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'ModelGatewayInternalErrors',
-    firing: { 'modelgateway_errors_total{error="internal",instance="g"}': '0x10 1x50' },
-    quiet: { 'modelgateway_errors_total{error="internal",instance="g"}': always(1) },
+    firing: { 'modelgateway_internal_errors_total{place="answer",instance="g"}': '0x10 1x50' },
+    quiet: { 'modelgateway_internal_errors_total{place="answer",instance="g"}': always(1) },
     atMinutes: 18,
-    labels: { instance: 'g' },
+    labels: { instance: 'g', place: 'answer' },
   },
   {
     alert: 'ModelGatewaySlow',

@@ -8,9 +8,15 @@ class Listener extends SilenceListener {
   told = 0;
   onSilent = () => {};
 
+  readonly faults: unknown[] = [];
+
   override silent(): void {
     this.told += 1;
     this.onSilent();
+  }
+
+  override failed(error: unknown): void {
+    this.faults.push(error);
   }
 }
 
@@ -72,5 +78,18 @@ describe('SilenceClock', () => {
     expect(vi.getTimerCount()).toBe(0);
     followed(clock);
     expect(vi.getTimerCount()).toBe(1);
+  });
+
+  test('what one listener throws is its own: the others are notified, and it is again', () => {
+    const clock = new SilenceClock(1_000);
+    const [before, failing, after] = [followed(clock), followed(clock), followed(clock)];
+    const fault = new Error('no');
+    failing.onSilent = () => {
+      throw fault;
+    };
+    vi.advanceTimersByTime(2_100);
+    expect([before.told, failing.told, after.told]).toEqual([2, 2, 2]);
+    expect(failing.faults).toEqual([fault, fault]);
+    expect([...before.faults, ...after.faults]).toEqual([]);
   });
 });

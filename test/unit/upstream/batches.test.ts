@@ -3,12 +3,17 @@ import { type BatchedWriter, runTogether, writeTogether } from '../../../src/ups
 
 const immediate = () => new Promise((resolve) => setImmediate(resolve));
 
+const unexpected = (error: unknown) => {
+  throw error;
+};
+
 function writer(written: string[], name: string, then?: () => void): BatchedWriter {
   return {
     writeNow: () => {
       written.push(name);
       then?.();
     },
+    failed: unexpected,
   };
 }
 
@@ -48,6 +53,7 @@ test('tasks run once what has come is read, and what they bring about is written
           done.push(`run ${name}`);
           resolve();
         },
+        failed: unexpected,
       });
     });
     void resolved.then(() => writeTogether(writer(done, `write ${name}`)));
@@ -61,7 +67,8 @@ test('tasks run once what has come is read, and what they bring about is written
 
 test('the first of many tasks does not wait for all of them', async () => {
   const done: number[] = [];
-  for (let index = 0; index < 70; index++) runTogether({ runNow: () => done.push(index) });
+  for (let index = 0; index < 70; index++)
+    runTogether({ runNow: () => done.push(index), failed: unexpected });
   expect(done).toHaveLength(64);
   await immediate();
   expect(done).toEqual(Array.from({ length: 70 }, (_, index) => index));
@@ -69,8 +76,37 @@ test('the first of many tasks does not wait for all of them', async () => {
 
 test('a task that a write brings about is run, too', async () => {
   const done: string[] = [];
-  writeTogether(writer(done, 'write', () => runTogether({ runNow: () => done.push('run') })));
+  writeTogether(
+    writer(done, 'write', () => runTogether({ runNow: () => done.push('run'), failed: unexpected })),
+  );
   await immediate();
   await immediate();
   expect(done).toEqual(['write', 'run']);
+});
+
+test('one that throws is told so, and the others of its batch run all the same', async () => {
+  const done: string[] = [];
+  const failing = (name: string) => {
+    const act = () => {
+      throw new Error(name);
+    };
+    return { runNow: act, writeNow: act, failed: (error: unknown) => done.push(String(error)) };
+  };
+  for (const name of ['a', 'b']) {
+    runTogether(failing(`run ${name}`));
+    runTogether({ runNow: () => done.push(`ran after ${name}`), failed: unexpected });
+    writeTogether(failing(`write ${name}`));
+    writeTogether(writer(done, `written after ${name}`));
+  }
+  await immediate();
+  expect(done).toEqual([
+    'Error: run a',
+    'ran after a',
+    'Error: run b',
+    'ran after b',
+    'Error: write a',
+    'written after a',
+    'Error: write b',
+    'written after b',
+  ]);
 });

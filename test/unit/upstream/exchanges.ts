@@ -14,6 +14,8 @@ export interface Heard {
   readonly body: string;
   ended: number;
   readonly errors: UpstreamError[];
+  /** What the handler's own callbacks threw. */
+  readonly faults: unknown[];
   readonly control: { pause(): void; resume(): void } | undefined;
   readonly finished: Promise<void>;
   abort(): void;
@@ -69,6 +71,7 @@ export function exchange(
     },
     ended: 0,
     errors: [] as UpstreamError[],
+    faults: [] as unknown[],
     control: undefined as Heard['control'],
     finished,
     abort: () => handle.abort(),
@@ -88,6 +91,10 @@ export function exchange(
     },
     onError(error) {
       heard.errors.push(error);
+      finish();
+    },
+    failed(error) {
+      heard.faults.push(error);
       finish();
     },
   });

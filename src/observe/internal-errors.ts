@@ -1,0 +1,55 @@
+import { Counter, type Registry } from 'prom-client';
+import type { Log } from './log.ts';
+
+/** What was being handled when something was thrown that nobody expected. A closed set, because it is a label. */
+export const internalErrorPlaces = [
+  /** A caller's request, from its head to the choice of a node. */
+  'request',
+  /** A node's answer: its head, a piece, its end, its error; or the caller's side of it. */
+  'answer',
+  /** The record of a request that has ended: metrics, access log, span. */
+  'record',
+  /** Bytes of a node's connection, below the answer that they belong to. */
+  'connection',
+  /** A change of the resources, by one of those who follow them. */
+  'change',
+  /** An object of the API server, or a file. */
+  'object',
+] as const;
+
+export type InternalErrorPlace = (typeof internalErrorPlaces)[number];
+
+/** Reports what was thrown where nothing should be; the rest of the process goes on. Never throws. */
+export type InternalErrors = (place: InternalErrorPlace, error: unknown, requestId?: string) => void;
+
+const name = 'modelgateway_internal_errors_total';
+
+/** Registers `modelgateway_internal_errors_total`, once for a registry. */
+export function registerInternalErrors(registry: Registry): Counter<'place'> {
+  const registered = registry.getSingleMetric(name);
+  if (registered instanceof Counter) return registered;
+  const counter = new Counter({
+    name,
+    help: 'Faults of the program that were caught, by what was being handled.',
+    labelNames: ['place'] as const,
+    registers: [registry],
+  });
+  for (const place of internalErrorPlaces) counter.inc({ place }, 0);
+  return counter;
+}
+
+/** Logs each fault once, and counts it. */
+export function createInternalErrors(registry: Registry, log: Log): InternalErrors {
+  const counter = registerInternalErrors(registry);
+  return (place, error, requestId) => {
+    counter.inc({ place });
+    try {
+      log.error(
+        { err: error, place, ...(requestId === undefined ? {} : { requestId }) },
+        'Failed unexpectedly; what it was handling is given up',
+      );
+    } catch {
+      // A log that cannot be written, or an error that cannot be read, must not end what a fault did not.
+    }
+  };
+}
