@@ -11,6 +11,7 @@ import type { Candidate } from '../store/store.ts';
 import type { AssembledBody } from '../upstream/request.ts';
 import type { BufferShare } from './buffer-budget.ts';
 import { GatewayError } from './errors.ts';
+import type { Scanned } from './json-scan.ts';
 import { LongTexts } from './long-texts.ts';
 
 /** What conversions are called. Constants: a text put together for each request is hashed anew by all who count it. */
@@ -27,6 +28,8 @@ export type ConversionName = (typeof names)[keyof typeof names];
 
 /** Every name that a conversion may have. */
 export const conversionNames: readonly ConversionName[] = Object.values(names);
+
+const nothing: Scanned = { longStrings: [], oddNumbers: false };
 
 /** What a body that is converted takes besides its own bytes: it parsed, and what is sent. */
 const copies = 2;
@@ -45,7 +48,7 @@ export class Conversion {
   readonly #strict: boolean;
   readonly #now: () => number;
   readonly #share: BufferShare;
-  readonly #longStrings: readonly number[];
+  readonly #scanned: Scanned;
   #held: number;
   #bytes: Buffer | undefined;
   #body: unknown;
@@ -53,8 +56,8 @@ export class Conversion {
   #texts = new LongTexts();
 
   /**
-   * `share` bounds what is held; without room for this request GatewayError is thrown. `longStrings` says where those
-   * of `bytes` are, as the inspection found them.
+   * `share` bounds what is held; without room for this request GatewayError is thrown. `scanned` is what
+   * the inspection found in `bytes`.
    */
   constructor(
     format: ConvertedFormat,
@@ -63,7 +66,7 @@ export class Conversion {
       readonly strict: boolean;
       readonly now: () => number;
       readonly share: BufferShare;
-      readonly longStrings?: readonly number[];
+      readonly scanned?: Scanned;
     },
   ) {
     this.#share = options.share;
@@ -75,7 +78,7 @@ export class Conversion {
     this.#bytes = bytes;
     this.#strict = options.strict;
     this.#now = options.now;
-    this.#longStrings = options.longStrings ?? [];
+    this.#scanned = options.scanned ?? nothing;
   }
 
   /**
@@ -158,7 +161,7 @@ export class Conversion {
   #parsed(): unknown {
     if (this.#bytes === undefined) return this.#body;
     try {
-      this.#body = this.#texts.parse(this.#bytes, this.#longStrings);
+      this.#body = this.#texts.parse(this.#bytes, this.#scanned);
     } catch {
       throw new GatewayError('invalid_json', 'The request body is not valid JSON.');
     }

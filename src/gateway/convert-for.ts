@@ -16,7 +16,7 @@ export function conversionOf({ now }: NodesContext, request: ModelRequest): Conv
     now,
     share,
     // To be counted, texts must be there.
-    longStrings: format === 'count_tokens' ? [] : inspection.longStrings,
+    scanned: format === 'count_tokens' ? { ...inspection, longStrings: [] } : inspection,
   });
   return request.conversion;
 }

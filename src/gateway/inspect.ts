@@ -1,15 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from './errors.ts';
-import { JsonScanError, scanObject } from './json-scan.ts';
+import { JsonScanError, type Scanned, scanObject } from './json-scan.ts';
 
 /** What routing needs to know of a JSON body. Offsets are of the model's JSON string, quotes included. */
-export interface Inspection {
+export interface Inspection extends Scanned {
   readonly model: string;
   readonly stream: boolean;
   readonly modelStart: number;
   readonly modelEnd: number;
-  /** Where the long strings among all values start and stop, flat. */
-  readonly longStrings: readonly number[];
 }
 
 /** Lengths of `model`, `models` and `fallbacks`: no letter of theirs comes from another number of letters. */
@@ -31,7 +29,7 @@ export function inspect(body: Buffer, options: { restricted: boolean; maxDepth: 
   let modelStart = 0;
   let modelEnd = 0;
   let streamStart = -1;
-  let longStrings: readonly number[];
+  let scanned: Scanned;
   const onMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
     const length = keyEnd - keyStart;
     if (length < 5 || length > longestKey || !mayMatter(body[keyStart])) return;
@@ -52,7 +50,7 @@ export function inspect(body: Buffer, options: { restricted: boolean; maxDepth: 
   };
   if (!isUtf8(body)) throw new GatewayError('invalid_json', 'The request body is not valid UTF-8.');
   try {
-    longStrings = scanObject(body, options.maxDepth, onMember);
+    scanned = scanObject(body, options.maxDepth, onMember);
   } catch (error) {
     if (!(error instanceof JsonScanError)) throw error;
     const where = body.length === 0 ? 'it is empty' : `${error.message} (byte ${error.offset})`;
@@ -75,7 +73,8 @@ export function inspect(body: Buffer, options: { restricted: boolean; maxDepth: 
     stream: isStream(body, streamStart),
     modelStart,
     modelEnd,
-    longStrings,
+    longStrings: scanned.longStrings,
+    oddNumbers: scanned.oddNumbers,
   };
 }
 

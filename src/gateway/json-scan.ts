@@ -12,6 +12,14 @@ export class JsonScanError extends Error {
 /** Byte offsets of one top-level member: the key without its quotes, the value with them. Ends are exclusive. */
 export type OnMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void;
 
+/** What the values of a JSON object hold. */
+export interface Scanned {
+  /** Where the long strings start and stop, flat: offsets of their quotes, stops exclusive. */
+  readonly longStrings: readonly number[];
+  /** Whether a number below the top level may be written otherwise by `JSON.stringify`, as 1.0 or 9223372036854775807. */
+  readonly oddNumbers: boolean;
+}
+
 /** Bytes from which on a string is long, its quotes included. */
 const longString = 512;
 
@@ -37,14 +45,14 @@ let nesting = new Uint8Array(512);
  * Checks that `bytes` (valid UTF-8) are one JSON object (RFC 8259, what JSON.parse accepts) and reports its top-level
  * members, repeated ones too. It builds nothing: a body of a million empty arrays costs JSON.parse hundreds of
  * megabytes, and JSON.parse cannot say where a member is or that it is there twice. Throws JsonScanError.
- * Returns where the long strings among its values start and stop, flat: offsets of their quotes, stops exclusive.
  */
-export function scanObject(bytes: Uint8Array, maxDepth: number, onMember: OnMember): readonly number[] {
+export function scanObject(bytes: Uint8Array, maxDepth: number, onMember: OnMember): Scanned {
   const text: Text = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength) };
   const end = bytes.length;
   if (maxDepth > nesting.length) nesting = new Uint8Array(maxDepth);
   const inObject = nesting;
   const longStrings: number[] = [];
+  let oddNumbers = false;
   let depth = 0;
   let keyStart = 0;
   let keyEnd = 0;
@@ -76,7 +84,9 @@ export function scanObject(bytes: Uint8Array, maxDepth: number, onMember: OnMemb
       }
     } else {
       const stop = scalarStop(text, at);
-      if (first === quote && stop - at >= longString) longStrings.push(at, stop);
+      if (first === quote) {
+        if (stop - at >= longString) longStrings.push(at, stop);
+      } else if (depth > 1 && !oddNumbers) oddNumbers = isOddNumber(bytes, at, stop);
       at = stop;
     }
     // A value has ended before `at`; close what ends with it.
@@ -85,7 +95,7 @@ export function scanObject(bytes: Uint8Array, maxDepth: number, onMember: OnMemb
       at = skipSpace(bytes, at);
       if (depth === 0) {
         if (at < end) throw new JsonScanError('there is more text after the object', at);
-        return longStrings;
+        return { longStrings, oddNumbers };
       }
       const next = bytes[at];
       const isObject = inObject[depth - 1] === 1;
@@ -249,4 +259,22 @@ function numberStop(bytes: Uint8Array, from: number): number {
     at = digitsStop(bytes, sign === 0x2b || sign === 0x2d ? at + 2 : at + 1);
   }
   return at;
+}
+
+/**
+ * Whether a number may be written otherwise when it was read: 16 bytes or more, an exponent, `-0`, a fraction that ends
+ * with a zero or begins with many. Words have no digit at their end.
+ */
+function isOddNumber(bytes: Uint8Array, from: number, stop: number): boolean {
+  const last = bytes[stop - 1];
+  if (!isDigit(last)) return false;
+  if (stop - from >= 16) return true;
+  let point = -1;
+  for (let at = from; at < stop; at++) {
+    const c = bytes[at];
+    if (c === 0x65 || c === 0x45) return true;
+    if (c === 0x2e) point = at;
+  }
+  if (point === -1) return stop - from === 2 && bytes[from] === 0x2d && last === 0x30;
+  return last === 0x30 || (bytes[point - 1] === 0x30 && stop - point > 7);
 }

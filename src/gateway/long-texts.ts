@@ -1,5 +1,7 @@
 import { isObject, type JsonObject } from '../convert/json.ts';
+import { parseAsWritten } from '../convert/written-numbers.ts';
 import type { AssembledBody } from '../upstream/request.ts';
+import type { Scanned } from './json-scan.ts';
 import { indexAt, indexOfMark, markLength, nextMark, writeMark } from './text-marks.ts';
 
 /** The types of content parts and tool results whose text conversions carry over. */
@@ -29,12 +31,13 @@ export class LongTexts {
   #body: Buffer = nothing;
 
   /**
-   * Reads a body that is JSON in UTF-8, with long strings where `places` says, flat. The value is that of `JSON.parse`
-   * but for the marks: only in what messages, input items and the system prompt say. Joining texts and putting other
+   * Reads a body that is JSON in UTF-8, with long strings and odd numbers as the scan found them. The value is that of
+   * `JSON.parse` but for numbers that would be written otherwise (WrittenNumber) and for the marks: only in what messages, input items and the system prompt say. Joining texts and putting other
    * text around them leaves marks intact; cutting them, or writing them as JSON within a string, does not.
    */
-  parse(body: Buffer, places: readonly number[]): unknown {
-    if (places.length === 0) return JSON.parse(body.toString());
+  parse(body: Buffer, { longStrings: places, oddNumbers }: Scanned): unknown {
+    const read = oddNumbers ? parseAsWritten : parsePlain;
+    if (places.length === 0) return read(body.toString());
     this.#body = body;
     let size = body.length;
     for (let index = 0; index < places.length; index += 2) {
@@ -53,7 +56,7 @@ export class LongTexts {
       from = stop;
     }
     copyBytes(body, from, body.length, marked, to);
-    const value: unknown = JSON.parse(marked.toString('utf8', 0, size));
+    const value = read(marked.toString('utf8', 0, size));
     if (isObject(value)) this.#carryConversation(value);
     return this.#texts.every(({ carried }) => carried) ? value : this.#put(value);
   }
@@ -151,6 +154,10 @@ class MarkedBody implements AssembledBody {
     }
     writeText(this.#json, from, this.#json.length, target, to);
   }
+}
+
+function parsePlain(text: string): unknown {
+  return JSON.parse(text);
 }
 
 /** Copies `from` to `stop` of a body to `target` at `at`. */

@@ -33,6 +33,8 @@ export interface AgentTask {
   readonly play: (place: Place) => Play;
   /** How often the node breaks a stream. */
   readonly breaks: number;
+  /** `conversion` of the key. */
+  readonly conversion: 'Lossy' | 'Strict';
   /** What conversion leaves out, as paths with every number as `N`; other paths fail the task. */
   readonly dropped: readonly string[];
   /** What its answer and its folder must be, a step each. */

@@ -16,6 +16,7 @@ const quiet = {
 export function claudeCodeTask(script: string, name: string, model: string, word: string): AgentTask {
   return {
     ...{ name, script, model },
+    conversion: 'Lossy',
     path: '/messages',
     files: { 'greeting.txt': `Hello ${word}\n`, 'long.txt': 'All work and no play.\n'.repeat(2000) },
     async prepare({ settings }) {
@@ -30,6 +31,7 @@ export function claudeCodeTask(script: string, name: string, model: string, word
     breaks: 1,
     dropped: [
       'context_management',
+      'thinking.display',
       'metadata.user_id',
       'tools[N].defer_loading',
       'system[N].cache_control',

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { type AgentTask, type Done, fileIs, goodbye, must, mustBe, type Place } from './agent-task.ts';
 import type { Call } from './model-answer.ts';
 import type { Play, ToolResult } from './model-server.ts';
+import { codeBlock } from './readme-settings.ts';
 
 /** Named in the settings so that Codex knows what the model can: it then offers `apply_patch`, a custom tool. */
 export const knownModel = 'gpt-5.5';
@@ -33,6 +34,7 @@ async function prepare({ home, key, settings }: Place) {
 export function codexTask(script: string, name: string, word: string): AgentTask {
   return {
     ...{ name, script, prepare },
+    conversion: 'Lossy',
     path: '/responses',
     model: knownModel,
     files: { 'greeting.txt': `Hello ${word}\n` },
@@ -66,6 +68,21 @@ export function codexTask(script: string, name: string, word: string): AgentTask
         mustBe(last?.text, `It says: ${goodbye} ${word}`, 'the answer');
       },
       'tokens are counted': checkUsage(6),
+    },
+  };
+}
+
+/** The same task with a key that refuses what would be lost, and with the settings that docs/strict.md gives for it. */
+export function strictCodexTask(task: AgentTask): AgentTask {
+  const settings = codeBlock('docs/strict.md', 'web_search').trim().split('\n');
+  return {
+    ...task,
+    name: `${task.name}, Strict`,
+    conversion: 'Strict',
+    dropped: task.dropped.filter((path) => path !== 'tools[N]' && path !== 'text.verbosity'),
+    async prepare(place) {
+      const { args, env } = await task.prepare(place);
+      return { args: [...args, ...settings.flatMap((setting) => ['-c', setting.replace(' = ', '=')])], env };
     },
   };
 }
@@ -115,6 +132,7 @@ const playPatch: Play = (step, results, request) => {
 export function codexNamespaceTask(script: string, name: string, model: string, word: string): AgentTask {
   return {
     ...{ name, script, prepare, model },
+    conversion: 'Lossy',
     path: '/responses',
     files: { 'greeting.txt': `Hello ${word}\n` },
     play: () => playNamespace,

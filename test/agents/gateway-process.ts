@@ -31,10 +31,12 @@ export async function startGatewayProcess(options: {
     /** Another name of the model, for callers. */
     readonly alias: string;
   };
+  /** What the key says of conversions. */
+  readonly conversion: 'Lossy' | 'Strict';
   readonly timeoutMs: number;
   readonly guard: Guard;
 }): Promise<GatewayProcess> {
-  const { folder, node, timeoutMs, guard } = options;
+  const { folder, node, conversion, timeoutMs, guard } = options;
   const key = generateKeyText('api', randomBytes);
   const manifests = join(folder, 'manifests');
   await mkdir(manifests, { recursive: true });
@@ -45,7 +47,7 @@ export async function startGatewayProcess(options: {
   };
   const documents = [
     { apiVersion, kind: 'UpstreamNode', metadata: { name: 'scripted' }, spec },
-    { apiVersion, kind: 'APIKey', metadata: { name: 'agent' }, spec: { hash: hashKeyText(key) } },
+    { apiVersion, kind: 'APIKey', metadata: { name: 'agent' }, spec: { hash: hashKeyText(key), conversion } },
     { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'scripted' }, stringData: { apiKey: node.key } },
   ];
   await writeFile(join(manifests, 'all.yaml'), documents.map((one) => JSON.stringify(one)).join('\n---\n'));

@@ -10,7 +10,7 @@ import { walled } from '../support/wall.ts';
 import { claudeCodePackage, codexPackage, installAgent } from './install-agent.ts';
 
 /** How long all tasks may take; each bounds its own. */
-const allMs = 300_000;
+const allMs = 600_000;
 
 const scratch = await mkdtemp(join(tmpdir(), 'model-gateway-agents-'));
 try {

@@ -57,7 +57,10 @@ async function runIn(
   const key = `sk-${randomBytes(16).toString('hex')}`;
   await using model = await startModelServer({ model: nodeModel, key, play: task.play(place) });
   const node = { baseURL: model.baseURL, key, model: nodeModel, alias };
-  await using gateway = await startGatewayProcess({ folder: root, node, timeoutMs: gatewayMs, guard });
+  await using gateway = await startGatewayProcess({
+    ...{ folder: root, node, conversion: task.conversion },
+    ...{ timeoutMs: gatewayMs, guard },
+  });
   await using tap = await startTap(gateway.port);
   Object.assign(values, { port: tap.port, key: gateway.key });
 

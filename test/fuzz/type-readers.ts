@@ -108,7 +108,7 @@ const requests: TypeReader[] = formats.map(([format, path]) => ({
     const seen = unless([GatewayError], () => inspect(body, { restricted: false, maxDepth: 512 }));
     if (seen === undefined) return;
     const texts = new LongTexts();
-    const value = texts.parse(body, format === 'count_tokens' ? [] : seen.longStrings);
+    const value = texts.parse(body, format === 'count_tokens' ? { ...seen, longStrings: [] } : seen);
     const converted = unless([ConversionError], () => convertedFormats[format].convert(value, options));
     for (const chat of converted?.chats ?? []) JSON.stringify(chat);
   },

@@ -8,7 +8,7 @@ const documents = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'DEPENDENCIES.md',
-  ...globSync('{src,test,charts,crds,examples}/**/*.md'),
+  ...globSync('{docs,src,test,charts,crds,examples}/**/*.md'),
 ];
 const sources = globSync('{src,test,scripts}/**/*.{ts,mjs,md}').map((path) => `/${path}`);
 

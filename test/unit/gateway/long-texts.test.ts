@@ -86,7 +86,7 @@ describe('LongTexts', () => {
     const property = fc.property(bodies as fc.Arbitrary<unknown>, anyDialect, (body, wish) => {
       const json = JSON.stringify(body);
       const texts = new LongTexts();
-      const marked = texts.parse(Buffer.from(json), allTexts(json));
+      const marked = texts.parse(Buffer.from(json), { longStrings: allTexts(json), oddNumbers: false });
       const carried = converted(format, marked, wish, (chat) => written(texts, chat));
       expect(carried).toEqual(converted(format, JSON.parse(json), wish, JSON.stringify));
     });
@@ -156,5 +156,34 @@ describe('LongTexts', () => {
     expect(written(texts, { model: 'm', messages })).toBe(
       `{"model":"m","messages":[{"role":"user","content":"<${spelled}>"}]}`,
     );
+  });
+});
+
+describe('numbers of a body', () => {
+  const digits = fc.stringMatching(/^(?:0|[1-9]\d{0,25})$/);
+  const number = fc
+    .tuple(
+      fc.constantFrom('', '-'),
+      digits,
+      fc.constantFrom('', '.0', '.5', '.50', '.00000001', '.12345678901234567890'),
+      fc.constantFrom('', 'e400', 'E5', 'e-7', 'e+0'),
+    )
+    .map((parts) => parts.join(''));
+
+  it('below its top level are written as they came', () => {
+    fc.assert(
+      fc.property(number, fc.constantFrom('', 'y'.repeat(3000)), (each, text) => {
+        const json = `{"a":{"b":${each},"c":[${each},${each}]},"d":[{"e":${each}},"${text}"]}`;
+        expect(JSON.stringify(parse(new LongTexts(), json))).toBe(json);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('at its top level are numbers', () => {
+    expect(parse(new LongTexts(), '{"temperature":1.0,"a":[1,2.5,-3]}')).toEqual({
+      temperature: 1,
+      a: [1, 2.5, -3],
+    });
   });
 });
