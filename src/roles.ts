@@ -19,7 +19,7 @@ export async function runRole(args: readonly string[], calledAs: string): Promis
     case 'seal':
       return runSeal(config);
     case 'start':
-      return (await import('./standalone.ts')).runQuickStart(config);
+      return (await import('./quick-start.ts')).runQuickStart(config);
     case 'standalone':
       return (await import('./standalone.ts')).runStandalone(config);
     case 'controller':

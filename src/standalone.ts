@@ -1,8 +1,5 @@
 import { randomBytes, type X509Certificate } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { type AddressInfo, isIP } from 'node:net';
-import process from 'node:process';
-import { prepareQuickStart, quickStartKey, welcome } from './cli/quick-start.ts';
 import type { StandaloneConfig, StartConfig } from './config.ts';
 import { systemClock } from './controller/clock.ts';
 import { observeResources } from './controller/resource-standings.ts';
@@ -19,25 +16,15 @@ import {
   observe,
   stopOnSignals,
   unreadyReason,
-  version,
 } from './process.ts';
-import { sealingRecipient } from './resources/sealed-key.ts';
-import { secretValue } from './resources/secret.ts';
 import type { StandaloneConsole } from './standalone-console.ts';
-import { openDirectoryStore } from './store/directory.ts';
-import { lockFolder } from './store/folder-lock.ts';
-import type { Store } from './store/store.ts';
+import { type DirectoryStore, openDirectoryStore } from './store/directory.ts';
 import { openTrafficTls } from './traffic-tls.ts';
 import { Pools } from './upstream/pools.ts';
 
-/** How long the quick start waits for its key and a first model before it says how things stand. */
-const quickStartWaitMs = 10_000;
-/** That of manifests which name none. */
-const quickStartNamespace = 'default';
-
 /** What the quick start needs of the mode that it starts. */
 interface Serving {
-  readonly store: Store;
+  readonly store: DirectoryStore;
   readonly baseURL: string;
   /** Whether another port was taken than the default one. */
   readonly moved: boolean;
@@ -127,85 +114,6 @@ async function consoleOf(
   // Behind an address of its own the gateway shows another certificate.
   const gatewayCA = gatewayURL === undefined ? traffic.tls?.cert : undefined;
   return serveConsole({ manifests, data, homeNamespace, adminListen, baseURL, gatewayCA, log });
-}
-
-/** Standalone mode on a folder made on the first run, with something that answers and a command to paste. */
-export async function runQuickStart(config: StartConfig): Promise<void> {
-  await refuseSecondStart(config.data);
-  const quickStart = await prepareQuickStart({
-    manifests: config.manifests,
-    upstream: config.upstream,
-    openAIKey: process.env['OPENAI_API_KEY'] || undefined,
-  });
-  const { manifests } = config;
-  const { node, declareOpenAI } = quickStart;
-  try {
-    await runStandalone(config, async ({ store, baseURL, moved, console, signal }) => {
-      const soon = () => AbortSignal.any([signal, AbortSignal.timeout(quickStartWaitMs)]);
-      const apiKey = await eventually(store, soon(), async () => {
-        const secret = await store.readSecret(quickStartNamespace, quickStartKey.secretName, signal);
-        return secret === undefined ? undefined : secretValue(secret, 'apiKey');
-      });
-      if (declareOpenAI !== undefined) {
-        const identity = await eventually(store, soon(), () => store.sealingIdentities()[0]);
-        if (identity !== undefined) await declareOpenAI(await sealingRecipient(identity));
-      }
-      const model =
-        node === undefined
-          ? undefined
-          : (await eventually(store, soon(), () => firstModel(store, node.name)))?.model;
-      const notices = [...quickStart.notices];
-      if (moved) {
-        notices.unshift(
-          `Port ${config.traffic.listen.port} is taken; another one is used. --listen HOST:PORT chooses it.`,
-        );
-      }
-      if (config.traffic.tls !== undefined) {
-        notices.push(
-          'A certificate of a private authority needs `--cacert FILE` for curl and NODE_EXTRA_CA_CERTS=FILE for Node.js.',
-        );
-      }
-      if (signal.aborted) return;
-      process.stdout.write(welcome({ version, baseURL, apiKey, manifests, console, node, model, notices }));
-    });
-  } finally {
-    await quickStart.close();
-  }
-}
-
-/** Before anything is written: the manifests of one that runs hold the port of its demo. Throws FolderLockError. */
-async function refuseSecondStart(data: string): Promise<void> {
-  await mkdir(data, { recursive: true, mode: 0o700 });
-  const unlock = lockFolder(data);
-  unlock();
-}
-
-/** What `find` gives, tried again at each change of the store; undefined when `signal` aborts first. */
-async function eventually<T>(
-  store: Store,
-  signal: AbortSignal,
-  find: () => T | undefined | Promise<T | undefined>,
-): Promise<T | undefined> {
-  while (!signal.aborted) {
-    const changed = Promise.withResolvers<void>();
-    const unsubscribe = store.subscribe(() => changed.resolve());
-    const found = await find();
-    if (found === undefined) await Promise.race([changed.promise, aborted(signal)]);
-    unsubscribe();
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-/** The first model of a node that a chat can be tried with, by name; undefined while the node may still answer. */
-function firstModel(store: Store, name: string): { readonly model: string | undefined } | undefined {
-  const { models = [], phase } = store.get('UpstreamNode', quickStartNamespace, name)?.status ?? {};
-  const enabled = models.filter((model) => model.enabled);
-  const chat = enabled.find(({ name: model }) =>
-    /gpt-\d|chat|instruct|llama|qwen|mistral|gemma/i.test(model),
-  );
-  const model = (chat ?? enabled[0])?.name;
-  return model === undefined && phase !== 'error' && phase !== 'offline' ? undefined : { model };
 }
 
 /** The host as callers write it. One that the certificate is not for gives way to `localhost` if that is in it. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,10 +11,14 @@ const notice =
 /**
  * A stand-in for a model server, so that the quick start answers on a machine without one. It says of itself that it
  * echoes. Speaks `GET /v1/models` and `POST /v1/chat/completions`, plain and streamed, on loopback only.
- * Throws EADDRINUSE where the port is taken; port 0 takes any.
+ * Throws EADDRINUSE where the port is taken; port 0 takes any. `folder` is that of the manifests that declare it.
  */
-export async function startDemoUpstream(port: number): Promise<{ port: number; close(): Promise<void> }> {
+export async function startDemoUpstream(
+  port: number,
+  folder = '',
+): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer((request, response) => {
+    response.setHeader(folderHeader, markOf(folder));
     answer(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
@@ -28,6 +33,26 @@ export async function startDemoUpstream(port: number): Promise<{ port: number; c
         server.closeAllConnections();
       }),
   };
+}
+
+/** Whether the demo upstream that listens on a port is one that these manifests declare: another process serves them too. */
+export async function isDemoOf(folder: string, port: number): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(askMs);
+    const answer = await fetch(`http://127.0.0.1:${port}/v1/models`, { signal, redirect: 'error' });
+    await answer.body?.cancel();
+    return answer.headers.get(folderHeader) === markOf(folder);
+  } catch {
+    return false;
+  }
+}
+
+const folderHeader = 'x-demo-of';
+const askMs = 1_000;
+
+/** Says which folder without naming it. */
+function markOf(folder: string): string {
+  return hash('sha256', folder, 'hex').slice(0, 16);
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,16 +1,13 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { isScalar, parseDocument } from 'yaml';
+import { mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parseDocument } from 'yaml';
 import { sealApiKey } from '../resources/sealed-key.ts';
-import { startDemoUpstream } from './demo-upstream.ts';
+import { isDemoOf, startDemoUpstream } from './demo-upstream.ts';
+import { quickStartKey, quickStartKeyFile, type ShownKey } from './quick-start-key.ts';
+import { folderCommand, program, shellWord, startCommand } from './started-as.ts';
 
-export const quickStartKey = { name: 'quick-start', secretName: 'quick-start-key' };
 const openAIURL = 'https://api.openai.com/v1';
-/** How people run this: from a clone, whose sources are TypeScript, or from the npm package. */
-const [startCommand, sealCommand] = import.meta.url.endsWith('.ts')
-  ? ['npm start', 'npm start --silent -- seal']
-  : ['npx model-gateway', 'npx model-gateway seal'];
 
 /** What the quick start found or made in its folder. */
 export interface QuickStart {
@@ -39,11 +36,11 @@ export async function prepareQuickStart(options: {
   const found = await readdir(manifests);
   const first = found.length === 0;
   if (first) {
-    await writeWhole(file('api-key.yaml'), apiKeyManifest);
+    await writeWhole(file(quickStartKeyFile), apiKeyManifest);
     await writeWhole(file('provider.yaml.example'), providerExample);
   }
   // A start that was ended early may have left the key alone.
-  const hasNodes = found.some((name) => /\.(?:ya?ml|json)$/.test(name) && name !== 'api-key.yaml');
+  const hasNodes = found.some((name) => /\.(?:ya?ml|json)$/.test(name) && name !== quickStartKeyFile);
   const notices: string[] = [];
   const node = await declareNode();
   // One that is declared must answer, even where another node comes first now.
@@ -97,59 +94,89 @@ async function writeWhole(path: string, text: string, mode = 0o666): Promise<voi
   await rename(`${path}.new`, path);
 }
 
-/** Starts the demo on the port that its manifest names; takes another and writes it there where that one is taken. */
+/**
+ * Starts the demo on the port that its manifest names; takes another and writes it there if another program has that port.
+ * Where another process runs the demo of these manifests the file stays as it is: that process would lose its node.
+ */
 async function startDeclaredDemo(
   path: string,
   notices: string[],
 ): Promise<{ port: number; close(): Promise<void> }> {
+  const folder = await realpath(dirname(path));
   if (!existsSync(path)) {
-    const demo = await startDemoUpstream(0);
+    const demo = await startDemoUpstream(0, folder);
     await writeWhole(path, demoManifest(demo.port));
     return demo;
   }
-  const document = parseDocument(await readFile(path, 'utf8'));
-  const url = document.getIn(['spec', 'baseURL'], true);
-  const declared = isScalar(url) ? URL.parse(String(url.value)) : null;
+  const text = await readFile(path, 'utf8');
+  const document = parseDocument(text);
+  const isYaml = document.errors.length === 0;
+  // A file that is not YAML keeps its last good version in force, whose port is most likely still in the text.
+  const found = isYaml ? document.getIn(['spec', 'baseURL']) : /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0];
+  const declared = typeof found === 'string' ? URL.parse(found) : null;
   if (declared?.hostname !== '127.0.0.1') {
-    notices.push(`The demo upstream was not started: ${path} points elsewhere.`);
-    return { port: 0, close: async () => {} };
+    const why = found === undefined ? 'names no base URL that can be read' : 'points elsewhere';
+    notices.push(`The demo upstream was not started: ${path} ${why}.`);
+    return notStarted;
   }
+  const port = Number(declared.port);
   try {
-    return await startDemoUpstream(Number(declared.port));
+    return await startDemoUpstream(port, folder);
   } catch {
-    const demo = await startDemoUpstream(0);
+    if (await isDemoOf(folder, port)) {
+      notices.push(
+        `Another process serves ${folder} and runs the demo upstream on port ${port}; the node demo ends with that process. For a folder of its own: --manifests DIR --data DIR.`,
+      );
+      return notStarted;
+    }
+    if (!isYaml) {
+      notices.push(`The demo upstream was not started: port ${port} is taken, and ${path} is not valid.`);
+      return notStarted;
+    }
+    const demo = await startDemoUpstream(0, folder);
     document.setIn(['spec', 'baseURL'], `http://127.0.0.1:${demo.port}/v1`);
     await writeWhole(path, document.toString());
-    notices.push(
-      `Port ${declared.port} is taken; the demo upstream listens on ${demo.port} and ${path} says so.`,
-    );
+    notices.push(`Port ${port} is taken; the demo upstream listens on ${demo.port} and ${path} says so.`);
     return demo;
   }
 }
+
+const notStarted = { port: 0, close: async () => {} };
 
 /** What the quick start prints once everything runs: short, aligned, and one command to paste. */
 export function welcome(facts: {
   version: string;
   baseURL: string;
-  apiKey: string | undefined;
+  key: ShownKey | undefined;
   manifests: string;
+  data: string;
   console: string | undefined;
   node: QuickStart['node'];
+  /** Whether the node's manifest is in force: as it stands, in its last good version, or not at all. */
+  inForce: 'Now' | 'Before' | 'Never';
   model: string | undefined;
   notices: readonly string[];
 }): string {
-  const { version, baseURL, apiKey, manifests, console, node, model, notices } = facts;
-  const label = {
-    demo: 'a demo upstream: it echoes, there is no model in it',
-    server: 'your server',
-    openai: 'OpenAI',
-  };
+  const { version, baseURL, key, manifests, data, console, node, inForce, model } = facts;
+  const text = key !== undefined && 'text' in key ? key.text : undefined;
+  const command = (words: string) => folderCommand(words, { manifests, data });
   const rows = [
     ['Base URL', baseURL],
-    ['API key', apiKey ?? `not issued yet; see the log, and status below ${manifests}`],
+    [
+      'API key',
+      text ?? (key !== undefined && 'reason' in key ? `none: ${key.reason}` : 'not issued yet; see the log'),
+    ],
     ['Manifests', `${manifests} (edit and save: changes apply at once)`],
-    ...(console === undefined ? [] : [['Console', `${console} (good for one browser)`]]),
-    ...(node === undefined ? [] : [['Node', `${node.name}, ${label[node.kind]}`]]),
+    ['Commands', command('nodes')],
+    ...(console === undefined
+      ? []
+      : [
+          [
+            'Console',
+            `${console} (good for one browser; the next: cat ${shellWord(join(data, 'console-address'))})`,
+          ],
+        ]),
+    ...(node === undefined ? [] : [['Node', nodeText(node, inForce)]]),
     ['Add one', `${join(manifests, 'provider.yaml.example')} says how to add a real provider`],
   ];
   const body = JSON.stringify({
@@ -157,6 +184,7 @@ export function welcome(facts: {
     stream: true,
     messages: [{ role: 'user', content: 'Say hello.' }],
   });
+  const notices = [...keyNotices(key, command), ...facts.notices];
   return [
     '',
     `Model Gateway ${version} runs.`,
@@ -164,18 +192,44 @@ export function welcome(facts: {
     ...rows.map(([name = '', value]) => `  ${name.padEnd(10)} ${value}`),
     '',
     ...(model === undefined
-      ? [
-          `No model is known yet: ${node === undefined ? 'declare a node' : `node ${node.name} has not answered`}; then ask for it like this:`,
-        ]
+      ? [`No model is known yet: ${whyNoModel(node, inForce)}; then ask for it like this:`]
       : ['Paste this for a streamed answer:']),
     '',
-    `curl -N ${baseURL}/chat/completions -H 'Authorization: Bearer ${apiKey ?? 'KEY'}' -H 'Content-Type: application/json' -d '${body}'`,
+    `curl -N ${baseURL}/chat/completions -H 'Authorization: Bearer ${text ?? 'KEY'}' -H 'Content-Type: application/json' -d '${body}'`,
     '',
     ...notices.map((notice) => `Note: ${notice}`),
     `Ctrl-C stops it. Another \`${startCommand}\` keeps everything.`,
     '',
     '',
   ].join('\n');
+}
+
+const kinds = {
+  demo: 'a demo upstream: it echoes, there is no model in it',
+  server: 'your server',
+  openai: 'OpenAI',
+} as const;
+
+type Node = NonNullable<QuickStart['node']>;
+
+function nodeText({ name, kind }: Node, inForce: 'Now' | 'Before' | 'Never'): string {
+  if (inForce === 'Never') return `none: ${name}.yaml is not valid`;
+  const before =
+    inForce === 'Before' ? `; ${name}.yaml is not valid now, its last good version is in force` : '';
+  return `${name}, ${kinds[kind]}${before}`;
+}
+
+function whyNoModel(node: Node | undefined, inForce: 'Now' | 'Before' | 'Never'): string {
+  if (node === undefined) return 'declare a node';
+  return inForce === 'Never' ? `correct ${node.name}.yaml` : `node ${node.name} has not answered`;
+}
+
+function keyNotices(key: ShownKey | undefined, command: (words: string) => string): string[] {
+  if (key === undefined || 'text' in key) return [];
+  if (key.other === undefined) return [`No key is in force. To make one: ${command('key create NAME')}`];
+  return [
+    `The key ${key.other} is in force; put its text in the place of KEY. To make another: ${command('key create NAME')}`,
+  ];
 }
 
 const head = 'apiVersion: modelgateway.dev/v1alpha1\n';
@@ -237,7 +291,7 @@ spec:
   # OpenAI: https://api.openai.com/v1 · Ollama: http://127.0.0.1:11434/v1 · vLLM: http://127.0.0.1:8000/v1
   baseURL: https://api.example.com/v1
   # One way: the key in a Secret, below. The other: encryptedAPIKey, made by
-  #   ${sealCommand} --name my-provider --base-url https://api.example.com/v1 --data DATA-FOLDER
+  #   ${program} seal --name my-provider --base-url https://api.example.com/v1 --data DATA-FOLDER
   apiKeySecretRef:
     name: my-provider
 ---

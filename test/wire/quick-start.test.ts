@@ -8,6 +8,7 @@ import process from 'node:process';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { callerOf } from '../support/caller.ts';
+import { runCli } from '../support/cli.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Program, startProgram } from '../support/program.ts';
 import { manifest } from '../support/standalone.ts';
@@ -160,6 +161,93 @@ test('two at once in one folder: the second is refused, and the first goes on', 
     /^model-gateway: Another process uses the data folder \S+; stop it, or name another folder with --data$/m,
   );
   expect(await readFile(demo, 'utf8')).toBe(before);
+  expect((await paste(first.curl)).stdout).toContain('[DONE]');
+});
+
+describe('a later start whose files were changed', () => {
+  /** Starts once, stops, changes the manifests and starts again. */
+  async function startAfter(change: (manifests: string) => Promise<unknown>) {
+    const folder = await emptyFolder();
+    const first = await start(folder);
+    expect(await first.program.stop('SIGINT')).toBe(0);
+    await change(join(folder, 'model-gateway/manifests'));
+    const began = performance.now();
+    const second = await start(folder);
+    return { ...second, folder, ms: performance.now() - began };
+  }
+
+  test('no quick-start key: it says so at once, names another key, and its command shows it', async () => {
+    const { banner, ms } = await startAfter(async (manifests) => {
+      await rm(join(manifests, 'api-key.yaml'));
+      await writeFile(join(manifests, 'mine.yaml'), manifest('APIKey', 'mine', { secretName: 'mine' }));
+    });
+    expect(banner).toMatch(/^ {2}API key +none: no manifest declares the key quick-start$/m);
+    expect(banner).toContain('Note: The key mine is in force');
+    // It waited 10 s for a key that nobody issues.
+    expect(ms).toBeLessThan(8_000);
+  });
+
+  test('a mistake in api-key.yaml that was valid before: its key is in force and shown', async () => {
+    const { banner, apiKey, curl } = await startAfter((manifests) =>
+      writeFile(join(manifests, 'api-key.yaml'), 'kind: [\n'),
+    );
+    expect(apiKey).toMatch(/^mgk_/);
+    expect(banner).toMatch(/^Note: Not in force: api-key\.yaml:\d+: is not YAML/m);
+    expect((await paste(curl)).stdout).toContain('[DONE]');
+  });
+
+  test('a disabled key: it says so', async () => {
+    const { banner } = await startAfter((manifests) =>
+      writeFile(
+        join(manifests, 'api-key.yaml'),
+        manifest('APIKey', 'quick-start', { secretName: 'quick-start-key', enabled: false }),
+      ),
+    );
+    expect(banner).toMatch(/^ {2}API key +none: the key quick-start is disabled$/m);
+    expect(banner).toContain('Note: No key is in force. To make one: npm start --silent -- key create NAME');
+  });
+
+  test('a mistake in demo.yaml: its last good version answers, and the banner says so', async () => {
+    const { banner, curl } = await startAfter(async (manifests) => {
+      const path = join(manifests, 'demo.yaml');
+      await writeFile(path, `${await readFile(path, 'utf8')}foo: [bar\n`);
+    });
+    expect(banner).toMatch(
+      /^ {2}Node +demo, .*; demo\.yaml is not valid now, its last good version is in force$/m,
+    );
+    expect(banner).toMatch(/^Note: Not in force: demo\.yaml:\d+: is not YAML/m);
+    expect(banner).not.toContain('points elsewhere');
+    expect((await paste(curl)).stdout).toContain('[DONE]');
+  });
+
+  test('a mistake in demo.yaml that was never valid: there is no node', async () => {
+    const folder = await emptyFolder();
+    const manifests = join(folder, 'model-gateway/manifests');
+    await mkdir(manifests, { recursive: true });
+    await writeFile(join(manifests, 'demo.yaml'), 'foo: [bar\n');
+    const { banner } = await start(folder);
+    expect(banner).toMatch(/^ {2}Node +none: demo\.yaml is not valid$/m);
+    expect(banner).toContain('No model is known yet: correct demo.yaml');
+  });
+});
+
+test('the command line of the banner lists the nodes of its folder', async () => {
+  const { banner } = await start(await emptyFolder());
+  const command = /^ {2}Commands +npm start --silent -- (.+)$/m.exec(banner)?.[1] ?? '';
+  const { code, stdout } = await runCli(command.split(' '));
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^demo +http/m) });
+});
+
+test('a second process with data of its own leaves the manifests of the first alone', async () => {
+  const folder = await emptyFolder();
+  const first = await start(folder);
+  const manifests = join(folder, 'model-gateway/manifests');
+  const before = await readFile(join(manifests, 'demo.yaml'), 'utf8');
+  const flags = ['--manifests', manifests, '--data', join(folder, 'other-data')];
+  const second = await start(folder, { flags });
+  expect(second.banner).toContain(`Note: Another process serves ${manifests} and runs the demo upstream`);
+  expect(await second.program.stop('SIGINT')).toBe(0);
+  expect(await readFile(join(manifests, 'demo.yaml'), 'utf8')).toBe(before);
   expect((await paste(first.curl)).stdout).toContain('[DONE]');
 });
 

@@ -59,13 +59,38 @@ test('the demo moves where its port is taken, and its manifest with it', async (
   await quickStart.close();
   const path = join(folder, 'demo.yaml');
   const port = Number(new URL(parse(await readFile(path, 'utf8')).spec.baseURL).port);
-  const squatter = await startDemoUpstream(port);
+  const squatter = await startDemoUpstream(port, '/another/folder');
   cleanup.push(() => squatter.close());
   const again = await prepare({ manifests: folder });
   const text = await readFile(path, 'utf8');
   expect(Number(new URL(parse(text).spec.baseURL).port)).not.toBe(port);
   expect(text).toContain('# The demo upstream');
   expect(again.quickStart.notices).toEqual([expect.stringContaining(`Port ${port} is taken`)]);
+});
+
+test('a demo that another process runs for the same manifests stays, and so does its manifest', async () => {
+  const { folder } = await prepare();
+  const path = join(folder, 'demo.yaml');
+  const before = await readFile(path, 'utf8');
+  const again = await prepare({ manifests: folder });
+  expect(await readFile(path, 'utf8')).toBe(before);
+  expect(again.quickStart.notices).toEqual([expect.stringContaining(`Another process serves ${folder}`)]);
+});
+
+test.each([
+  ['a mistake in YAML', (text: string) => `${text}spec: [\n`, undefined],
+  ['another address', (text: string) => text.replace('127.0.0.1', 'models.example.com'), /points elsewhere/],
+  ['nothing', () => '# empty\n', /names no base URL that can be read/],
+])('%s in demo.yaml: what is said of the demo is true', async (_, change, notice) => {
+  const { folder, quickStart } = await prepare();
+  await quickStart.close();
+  const path = join(folder, 'demo.yaml');
+  const text = await readFile(path, 'utf8');
+  await writeFile(path, change(text));
+  const { notices } = (await prepare({ manifests: folder })).quickStart;
+  const models = await fetch(`${parse(text).spec.baseURL}/models`).catch(() => undefined);
+  expect([notices.length, models?.status]).toEqual(notice === undefined ? [0, 200] : [1, undefined]);
+  if (notice !== undefined) expect(notices[0]).toMatch(notice);
 });
 
 test('a deleted demo does not come back', async () => {
@@ -114,14 +139,18 @@ test('the welcome is short, aligned and ends in one command', () => {
   const text = welcome({
     version: '1.2.3',
     baseURL: 'http://127.0.0.1:8080/v1',
-    apiKey: 'mgk_x',
-    manifests: '/m',
+    key: { text: 'mgk_x' },
+    manifests: '/g/m',
+    data: '/g/data',
     console: 'http://127.0.0.1:9091/?token=once',
     node: { name: 'demo', kind: 'demo' },
+    inForce: 'Now',
     model: 'demo-echo',
     notices: ['a note'],
   });
   expect(text.split('\n').length).toBeLessThan(20);
   expect(text.match(/^curl .*$/m)?.[0]).toContain("-H 'Authorization: Bearer mgk_x'");
   expect(text).toContain('Note: a note');
+  expect(text).toContain('  Commands   npm start --silent -- nodes --manifests /g/m\n');
+  expect(text).toContain('?token=once (good for one browser; the next: cat /g/data/console-address)\n');
 });
