@@ -2,14 +2,17 @@ import { enableCompileCache } from 'node:module';
 import { basename, join } from 'node:path';
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
+import { ourSpelling } from './cli/spellings.ts';
 import { consoleCommand } from './console-command.ts';
 import { roleCommands } from './role-commands.ts';
 
-const args = process.argv.slice(2);
+const typed = process.argv.slice(2);
 const calledAs = basename(process.argv[1] ?? '').replace(/\.[a-z]+$/, '');
 // kubectl runs plugins by these names.
 const isPlugin = calledAs === 'kubectl-modelgateway';
 const isCompleter = calledAs === 'kubectl_complete-modelgateway';
+// `kubectl` completes what is not written out yet.
+const args = isCompleter ? typed : ourSpelling(typed);
 // What runs as a server is not for kubectl.
 const ofKubectl = isPlugin || isCompleter;
 const roles = ofKubectl ? { seal: roleCommands.seal } : roleCommands;

@@ -1,6 +1,6 @@
 import type { Command, Help } from 'commander';
 import { exitCodeMeanings, exitCodes } from './exit-codes.ts';
-import { placeFlags } from './place.ts';
+import { placeFlags } from './place-flags.ts';
 import { selectorFlag } from './selector.ts';
 import { writeFlags } from './writing.ts';
 

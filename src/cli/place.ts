@@ -7,6 +7,7 @@ import { productVersion } from '../observe/version.ts';
 import { CommandError } from './command-error.ts';
 import type { Declarations } from './edit/declarations.ts';
 import { exitCodes } from './exit-codes.ts';
+import { placeFlags } from './place-flags.ts';
 
 /** Where a command reads and writes, as its flags say: kubectl's own, or the folder of standalone mode. */
 export interface PlaceFlags {
@@ -23,19 +24,6 @@ export interface PlaceFlags {
   /** Where the controller runs and its sealing key is; looked for where it is not given. */
   readonly homeNamespace?: string;
 }
-
-/** The flags of every command that reads a cluster or a folder, with what `help flags` says of them. */
-export const placeFlags: readonly (readonly [flags: string, help: string])[] = [
-  ['-n, --namespace NAME', "default: the context's; in a folder: default"],
-  ['-A, --all-namespaces', 'all namespaces, where a command lists'],
-  ['--context NAME', 'context of the kubeconfig'],
-  ['--kubeconfig FILE', 'default: $KUBECONFIG, ~/.kube/config, then the pod'],
-  ['--as USER', 'act as this user'],
-  ['--as-group GROUP', 'act as this group, repeatable; with --as'],
-  ['--request-timeout TIME', 'longest time of one request: 1m (default 10s; 0: none)'],
-  ['--manifests DIR', 'a folder of manifests instead of a cluster'],
-  ['--data DIR', "the gateway's data folder (default: data beside it)"],
-];
 
 /** Adds `placeFlags` to a command. `--help` of the command leaves them out: `help flags` has them. */
 export function withPlace(command: Command, scope: 'one' | 'many' = 'one'): Command {

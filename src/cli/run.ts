@@ -8,6 +8,7 @@ import { declarationMessage } from './error-message.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from './exit-codes.ts';
 import { openPlace } from './place.ts';
 import { buildProgram, type Entry } from './program.ts';
+import { ourSpelling } from './spellings.ts';
 
 /** How long a command may take to end after Ctrl-C before it is ended. */
 const graceMs = 2_000;
@@ -64,11 +65,12 @@ export async function runCommand(
 
 /** Runs one command and says what failed on `context.err`. Never throws. */
 export async function exitCodeOfRun(
-  args: readonly string[],
+  typed: readonly string[],
   context: CommandContext,
   roles: Readonly<Record<string, Entry>>,
   more: Readonly<Record<string, Entry>> = {},
 ): Promise<ExitCode> {
+  const args = ourSpelling(typed);
   try {
     if (args[0] === '__complete') {
       const { complete } = await import('./completion/complete.ts');

@@ -13,15 +13,20 @@ export function nearest(written: string, known: readonly string[]): string | und
   return best ?? known.find((name) => wanted.length > 2 && name.toLowerCase().startsWith(wanted));
 }
 
-/** Levenshtein's distance: single-character edits that turn one text into the other. */
+/** Edits that turn one text into the other: a character added, left out or replaced, or two neighbours swapped. */
 function edits(left: string, right: string): number {
+  let aboveThat: number[] = [];
   let above = Array.from({ length: right.length + 1 }, (_, column) => column);
   for (const [row, letter] of [...left].entries()) {
     const line = [row + 1];
     for (let column = 1; column <= right.length; column += 1) {
       const replaced = (above[column - 1] ?? 0) + (letter === right.charAt(column - 1) ? 0 : 1);
-      line.push(Math.min(replaced, (above[column] ?? 0) + 1, (line[column - 1] ?? 0) + 1));
+      const isSwapped =
+        letter === right.charAt(column - 2) && left.charAt(row - 1) === right.charAt(column - 1);
+      const swapped = isSwapped ? (aboveThat[column - 2] ?? replaced) + 1 : replaced;
+      line.push(Math.min(replaced, swapped, (above[column] ?? 0) + 1, (line[column - 1] ?? 0) + 1));
     }
+    aboveThat = above;
     above = line;
   }
   return above[right.length] ?? 0;

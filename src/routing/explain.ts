@@ -200,7 +200,8 @@ function notesOf({ node, model }: Candidate, { model: asked, now }: RouteQuestio
   }
   const phase = node.resource.status?.phase;
   if ((phase === 'error' || phase === 'offline') && !isDemoted(node, now)) {
-    notes.push(`its phase ${phase} is older than 15 minutes, so it is not demoted for it`);
+    const why = node.checkedAtMs === 0 ? 'comes from no check' : 'is older than 15 minutes';
+    notes.push(`its phase ${phase} ${why}, so it is not demoted for it`);
   }
   return notes;
 }

@@ -224,7 +224,7 @@ const elsewhere: readonly { readonly fits: RegExp; readonly why: string }[] = [
 ];
 
 function ruleFor({ command }: Pick<DocumentCommand, 'command'>): Rule | undefined {
-  if (isFirstToken(command)) return { fits: /^/, holds: () => expect(firstToken).toHaveLength(5) };
+  if (isFirstToken(command)) return { fits: /^/, holds: () => expect(firstToken).toHaveLength(6) };
   const told = elsewhere.find(({ fits }) => fits.test(command));
   if (told !== undefined) return { fits: told.fits, holds: () => undefined };
   return [...run, ...read].find(({ fits }) => fits.test(command));

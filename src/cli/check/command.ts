@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { relative, resolve, sep } from 'node:path';
 import { Option } from 'commander';
 import { productVersion } from '../../observe/version.ts';
@@ -30,14 +30,14 @@ interface CheckFlags {
 export const addCheck: AddCommand = (program, context) => {
   const command = program
     .command('check')
-    .description('Checks a folder of manifests before a push: schema, references, secrets.')
-    .argument('<dir>', 'the folder, or - for manifests that are piped in')
+    .description('Checks manifests before a push, a folder or files: schema, references, secrets.')
+    .argument('<path...>', 'the folder, files, or - for manifests that are piped in')
     .addOption(new Option('-o, --output <format>', formats.join(', ')).choices(formats).default('table'))
     .option('--sarif', 'the same as -o sarif, for code scanning')
     .option('--strict', 'warnings fail too')
     .option('--home-namespace <name>', "the platform team's namespace", 'default')
-    .action(async (dir: string, flags: CheckFlags) => {
-      const { folder, findings } = await readAll(context, dir);
+    .action(async (paths: readonly string[], flags: CheckFlags) => {
+      const { folder, findings } = await readAll(context, paths);
       const { homeNamespace } = flags;
       const all = sorted([...findings, ...judge(folder, { homeNamespace, now: context.clock.wall() })]);
       await print(context, flags.sarif === true ? 'sarif' : flags.output, all);
@@ -58,15 +58,23 @@ export const addCheck: AddCommand = (program, context) => {
 
 async function readAll(
   context: CommandContext,
-  dir: string,
+  paths: readonly string[],
 ): Promise<{ folder: CheckedFolder; findings: Finding[] }> {
   const reading = new FolderReading();
   const findings: Finding[] = [];
-  if (dir === '-') {
-    findings.push(...reading.add('<stdin>', await readText(context)));
-    return { folder: reading.folder(), findings };
-  }
-  await mustBeFolder(dir);
+  for (const path of paths) findings.push(...(await readPath(context, path, reading)));
+  return { folder: reading.folder(), findings };
+}
+
+/** A folder, a file, or `-`. */
+async function readPath(
+  context: CommandContext,
+  dir: string,
+  reading: FolderReading,
+): Promise<readonly Finding[]> {
+  if (dir === '-') return reading.add('<stdin>', await readText(context));
+  if (await isFile(dir)) return reading.add(shown('', dir), await readFile(dir, 'utf8'));
+  const findings: Finding[] = [];
   const reader = new FolderReader(dir, () => context.clock.wall().getTime());
   for await (const news of reader.news()) {
     context.signal.throwIfAborted();
@@ -80,7 +88,7 @@ async function readAll(
       findings.push(...reading.add(file, news.text));
     }
   }
-  return { folder: reading.folder(), findings };
+  return findings;
 }
 
 /** From the folder that the command was called in, as code scanning wants it; the whole path for files elsewhere. */
@@ -90,11 +98,13 @@ function shown(dir: string, file: string): string {
   return (below.startsWith('..') ? path : below).split(sep).join('/');
 }
 
-async function mustBeFolder(dir: string): Promise<void> {
-  const found = await stat(dir).catch(() => undefined);
-  if (found?.isDirectory() === true) return;
-  const what = found === undefined ? 'does not exist' : 'is a file; give its folder, or - and pipe it in';
-  throw new CommandError(exitCodes.unavailable, `${dir} ${what}.`);
+/** Whether a path is a file and not a folder. Throws CommandError where it is neither, or too large. */
+async function isFile(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() === true) return false;
+  if (found?.isFile() !== true) throw new CommandError(exitCodes.unavailable, `${path} does not exist.`);
+  if (found.size <= mostPiped) return true;
+  throw new CommandError(exitCodes.invalid, `${path} has more than ${mostPiped} bytes; split it.`);
 }
 
 /** Most bytes that may be piped in: those of the largest file. */

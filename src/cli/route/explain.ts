@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, Option } from 'commander';
+import { nearest } from '../../resources/nearest.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import type { CallerFormat } from '../../routing/caller-format.ts';
 import { type Explanation, explainRoute } from '../../routing/explain.ts';
+import { servedNames } from '../../store/node-models.ts';
 import type { KeyEntry } from '../../store/store.ts';
 import type { AddCommand } from '../add-command.ts';
 import { CommandError } from '../command-error.ts';
@@ -54,7 +56,10 @@ export const addRoute: AddCommand = (program, context) => {
     .action((model: string, flags: Flags) => explainOne(context, model, flags));
   withPlace(withOutput(command, ['table', 'json', 'yaml']));
   completes(command, 'model');
-  explained(command, { examples: ['route explain gpt-5', 'route explain gpt-5 --key ci --format messages'] });
+  explained(command, {
+    notes: ['Exit code 3 if no node knows the model, 1 if none takes the request.'],
+    examples: ['route explain gpt-5', 'route explain gpt-5 --key ci --format messages'],
+  });
 };
 
 async function explainOne(context: CommandContext, model: string, flags: Flags): Promise<void> {
@@ -91,6 +96,14 @@ async function explainOne(context: CommandContext, model: string, flags: Flags):
   const gateways = readings.circuits?.map(({ gateway }) => gateway) ?? [];
   const asked = { key: flags.key, namespace: key.resource.metadata.namespace, homeNamespace };
   await print(context, flags.output, explanation, { asked, gateways, refused, unknown });
+  if (explanation.refusal === 'model_not_found') {
+    const names = nodes.flatMap((node) => [...servedNames(node).keys()]);
+    const near = nearest(model, names);
+    const hint = near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
+    throw new CommandError(exitCodes.notFound, `no node takes requests for ${JSON.stringify(model)}${hint}`);
+  }
+  if (explanation.refusal !== undefined || refused !== undefined)
+    throw new CommandError(exitCodes.failed, '');
 }
 
 interface Rest {

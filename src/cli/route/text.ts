@@ -90,6 +90,8 @@ export function conclusions({ nativeFirst, others, nodes }: Explanation): string
       : []),
     ...(others === 0
       ? []
-      : [`${others} other node${others === 1 ? ' knows' : 's know'} nothing of this name.`]),
+      : [
+          `${others} ${nodes.length === 0 ? '' : 'other '}node${others === 1 ? ' does' : 's do'} not know this name.`,
+        ]),
   ];
 }

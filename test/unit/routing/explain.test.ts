@@ -64,6 +64,7 @@ test('order, tiers and shares: healthy ones by priority and weight, then the dem
     node('b', { weight: 25 }),
     node('bad', { priority: 90 }, { phase: 'error', lastHealthCheckTime: at(120) }),
     node('stale', { priority: 1 }, { phase: 'offline', lastHealthCheckTime: at(3600) }),
+    node('unchecked', { priority: 2 }, { phase: 'error' }),
     node('other', { manualModels: ['x'], sync: { discovery: 'Never' } }),
   ]);
   expect(refusal).toBeUndefined();
@@ -72,12 +73,14 @@ test('order, tiers and shares: healthy ones by priority and weight, then the dem
     ['home/a', 1, 1, 0.75],
     ['home/b', 2, 1, 0.25],
     ['home/low', 3, 2, 1],
-    ['home/stale', 4, 3, 1],
-    ['home/bad', 5, 4, 1],
+    ['home/unchecked', 4, 3, 1],
+    ['home/stale', 5, 4, 1],
+    ['home/bad', 6, 5, 1],
   ]);
-  expect(nodes[4]?.demoted).toEqual([{ reason: 'phase', phase: 'error', ageMs: 120_000 }]);
-  expect(nodes[3]?.demoted).toEqual([]);
-  expect(nodes[3]?.notes.join()).toContain('older than 15 minutes');
+  expect(nodes[5]?.demoted).toEqual([{ reason: 'phase', phase: 'error', ageMs: 120_000 }]);
+  expect(nodes[3]?.notes).toEqual(['its phase error comes from no check, so it is not demoted for it']);
+  expect(nodes[4]?.demoted).toEqual([]);
+  expect(nodes[4]?.notes.join()).toContain('older than 15 minutes');
 });
 
 test('a circuit demotes where every gateway has it open, and is told of where some have', () => {

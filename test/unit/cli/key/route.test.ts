@@ -1,8 +1,13 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { anyKeyOf, refusedKey } from '../../../../src/cli/route/asking-key.ts';
 import { declaredView } from '../../../../src/cli/route/declared-view.ts';
 import { readCircuits } from '../../../../src/cli/route/readings.ts';
 import { mayUse } from '../../../../src/store/tenancy.ts';
+import { runHere } from '../../../support/cli-here.ts';
+import { manifest, manifests } from '../../../support/standalone.ts';
 import { hashOf, makeKey, makeNode } from '../../store/make.ts';
 
 test('circuits as a scrape tells of them: of a node, of a model, half open, with odd names', () => {
@@ -87,4 +92,26 @@ test('any key of a namespace sees what a key without wishes sees', () => {
   const open = makeNode({ callerNamespaces: { from: 'All' } }, undefined, { namespace: 'home' });
   expect(mayUse(key.resource, open, 'home')).toBe(true);
   expect(mayUse(key.resource, open, 'elsewhere')).toBe(false);
+});
+
+test('exit codes and hints of route explain', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'route-'));
+  await writeFile(
+    join(folder, 'n.yaml'),
+    manifests(
+      manifest('UpstreamNode', 'n', { baseURL: 'http://127.0.0.1:9/v1', manualModels: ['chat'] }),
+      manifest('UpstreamNode', 'off', {
+        baseURL: 'http://127.0.0.1:9/v1',
+        manualModels: ['idle'],
+        enabled: false,
+      }),
+    ),
+  );
+  const explain = (model: string) =>
+    runHere(['route', 'explain', model, '--manifests', folder, '--admin-url', 'http://127.0.0.1:9']);
+  expect((await explain('chat')).code).toBe(0);
+  const typo = await explain('chta');
+  expect([typo.code, typo.stderr]).toEqual([3, expect.stringContaining('did you mean "chat"?')]);
+  expect((await explain('idle')).code).toBe(1);
+  await rm(folder, { recursive: true });
 });

@@ -1,0 +1,91 @@
+import { placeFlags } from './place-flags.ts';
+
+/** What people of kubectl call our kinds, with the words of our commands. */
+const kinds: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    ['node', 'node', 'nodes', 'upstreamnode', 'upstreamnodes', 'upnode'],
+    ['key', 'key', 'keys', 'apikey', 'apikeys', 'apik'],
+    ['masterkey', 'masterkey', 'masterkeys'],
+    ['model', 'model', 'models'],
+  ].flatMap(([ours = '', ...theirs]) => theirs.map((name) => [name, ours])),
+);
+
+/** The flags that may stand before a command, and whether a value follows. */
+const leading: ReadonlyMap<string, boolean> = new Map(
+  placeFlags.flatMap(([flags]) => {
+    const hasValue = / [A-Z]+$/.test(flags);
+    return flags
+      .replace(/ [A-Z]+$/, '')
+      .split(', ')
+      .map((flag) => [flag, hasValue] as const);
+  }),
+);
+
+/**
+ * The arguments as our commands take them, of arguments as people of kubectl write them: `-n NS nodes`, `node list`,
+ * `get nodes`, `get node NAME`, `nodes NAME`, `--dry-run=client -o yaml`, `-v`.
+ */
+export function ourSpelling(args: readonly string[]): readonly string[] {
+  if (args.length === 1 && args[0] === '-v') return ['--version'];
+  const moved = flagsBehind(args);
+  // Completion and help take words that are no call.
+  if (moved[0] === '__complete' || moved[0] === 'help') return moved;
+  return ourDryRun(ourCommand(moved));
+}
+
+function flagsBehind(args: readonly string[]): readonly string[] {
+  let at = 0;
+  while (at < args.length) {
+    const width = widthOf(args[at] ?? '');
+    if (width === 0) break;
+    at += width;
+  }
+  // Without a command they are the flags of the quick start.
+  if (at === 0 || at >= args.length || args[at]?.startsWith('-') === true) return args;
+  const rest = args.slice(at);
+  const end = rest.indexOf('--');
+  return end === -1
+    ? [...rest, ...args.slice(0, at)]
+    : [...rest.slice(0, end), ...args.slice(0, at), ...rest.slice(end)];
+}
+
+/** How many arguments a flag of a cluster or folder takes, itself included; 0 for what is none. */
+function widthOf(arg: string): number {
+  const name = arg.startsWith('--') ? arg.replace(/=.*$/s, '') : arg.slice(0, 2);
+  const hasValue = leading.get(name);
+  if (hasValue === undefined) return 0;
+  return hasValue && name === arg ? 2 : 1;
+}
+
+function ourCommand([first = '', second = '', ...rest]: readonly string[]): readonly string[] {
+  const args = [first, second, ...rest].filter((arg, at) => at > 1 || arg !== '');
+  const isWord = (arg: string | undefined): arg is string =>
+    arg !== undefined && arg !== '' && !arg.startsWith('-');
+  if (first === 'get' || first === 'describe') {
+    const kind = kinds[second.toLowerCase()];
+    if (kind === undefined) return args;
+    return isWord(rest[0]) ? [kind, 'show', ...rest] : [`${kind}s`, ...rest];
+  }
+  if (second === 'list' || second === 'ls') {
+    const kind = kinds[first];
+    if (kind !== undefined) return [`${kind}s`, ...rest];
+  }
+  const kind = first.endsWith('s') ? kinds[first] : undefined;
+  return kind !== undefined && isWord(second) ? [kind, 'show', second, ...rest] : args;
+}
+
+/** Nothing is stored by either of kubectl's dry runs, and ours prints the manifest where there is one to print. */
+function ourDryRun(args: readonly string[]): readonly string[] {
+  const isDry = args.some((arg) => /^--dry-run(?:=(?:client|server))?$/.test(arg));
+  const prints = isDry && ['add', 'create'].includes(args[1] ?? '');
+  return args.flatMap((arg, at) => {
+    if (/^--dry-run=(?:client|server)$/.test(arg)) return ['--dry-run'];
+    if (arg === '--dry-run=none') return [];
+    if (
+      prints &&
+      (/^(?:-o=?|--output=)yaml$/.test(arg) || (/^(?:-o|--output)$/.test(arg) && args[at + 1] === 'yaml'))
+    )
+      return [];
+    return prints && arg === 'yaml' && /^(?:-o|--output)$/.test(args[at - 1] ?? '') ? [] : [arg];
+  });
+}
