@@ -34,7 +34,7 @@ const entries: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./key/list.ts')).addKeys,
   },
   key: {
-    summary: 'create, show, rotate, enable, disable, revoke a key',
+    summary: 'create, show, edit, rotate, enable, revoke a key',
     load: async () => (await import('./key/key.ts')).addKey,
   },
   masterkeys: {

@@ -90,7 +90,7 @@ export class DirectorySecrets {
   async read(namespace: string, name: string): Promise<Secret | undefined> {
     const id = `${namespace}/${name}`;
     if (this.#stored.has(id)) {
-      const secret = fromStoredText('Secret', await this.#folder.read(pathOf(namespace, name)));
+      const secret = fromStoredText('Secret', await this.#folder.read(storedSecretPath(namespace, name)));
       if (secret !== undefined) return secret;
     }
     return this.#declared.get(id);
@@ -111,7 +111,7 @@ export class DirectorySecrets {
     this.#note(created);
     this.#writing.add(id);
     try {
-      await this.#folder.write(pathOf(namespace, name), textOf(created));
+      await this.#folder.write(storedSecretPath(namespace, name), textOf(created));
     } catch (error) {
       this.#unnote(id);
       throw unavailable(error);
@@ -132,7 +132,7 @@ export class DirectorySecrets {
     if (this.#writing.has(id)) throw new StoreError('Conflict', `The Secret ${id} is being changed.`);
     this.#writing.add(id);
     try {
-      const current = fromStoredText('Secret', await this.#folder.read(pathOf(namespace, name)));
+      const current = fromStoredText('Secret', await this.#folder.read(storedSecretPath(namespace, name)));
       if (current === undefined) throw new StoreError('NotFound', `There is no Secret ${id}.`);
       const { uid, resourceVersion: version, creationTimestamp } = current.metadata;
       if ((secret.metadata.uid ?? uid) !== uid || resourceVersion !== version) {
@@ -147,7 +147,7 @@ export class DirectorySecrets {
           resourceVersion: String(Number(version) + 1),
         },
       });
-      await this.#folder.write(pathOf(namespace, name), textOf(next));
+      await this.#folder.write(storedSecretPath(namespace, name), textOf(next));
       this.#note(next);
       this.#content().setSecret(next);
       return next;
@@ -164,7 +164,7 @@ export class DirectorySecrets {
       if (this.#stored.get(id)?.owners.some(isAlive) === true) continue;
       const [namespace = '', name = ''] = id.split('/');
       try {
-        await this.#folder.remove(pathOf(namespace, name));
+        await this.#folder.remove(storedSecretPath(namespace, name));
       } catch (error) {
         this.#log.error({ err: error, secret: id }, 'A Secret whose owner is gone could not be removed');
         continue;
@@ -183,7 +183,7 @@ export class DirectorySecrets {
     const files = new Set(await this.#folder.list('secrets'));
     for (const id of [...this.#stored.keys()]) {
       const [namespace = '', name = ''] = id.split('/');
-      const path = pathOf(namespace, name);
+      const path = storedSecretPath(namespace, name);
       // One that is being created is known before its file is there, and may have come since the files were listed.
       if (files.has(path) || this.#writing.has(id) || (await this.#folder.read(path)) !== undefined) continue;
       if (!this.#writing.has(id)) this.#forget(namespace, name);
@@ -263,7 +263,8 @@ export class DirectorySecrets {
   }
 }
 
-function pathOf(namespace: string, name: string): string {
+/** Where a Secret that was made here is, below the data folder. */
+export function storedSecretPath(namespace: string, name: string): string {
   return `secrets/${namespace}/${name}`;
 }
 

@@ -126,6 +126,35 @@ describe('keys', () => {
     await until('the first key has ended', old, 401);
   });
 
+  test('reveal shows the key of a Secret; edit changes a key at once, and takes no field of another manager', async () => {
+    await asAdmin('key', 'create', 'edited', '--secret-name', 'edited-key');
+    const key = await issued('edited-key');
+    expect(await asPerson('key', 'reveal', 'edited')).toEqual({ code: 0, stdout: `${key}\n`, stderr: '' });
+    await until('the key opens', key, 200);
+    const edited = await asAdmin('key', 'edit', 'edited', '--models', 'other', '--display-name', 'Edited');
+    expect(edited).toMatchObject({ code: 0, stdout: 'apikey.modelgateway.dev/edited edited\n' });
+    await until('the allowlist is in force', key, 403);
+    expect((await asAdmin('key', 'edit', 'edited', '--models', 'all')).code).toBe(0);
+    await until('the allowlist is removed', key, 200);
+
+    const owned = {
+      apiVersion: 'modelgateway.dev/v1alpha1',
+      kind: 'APIKey',
+      metadata: { name: 'owned' },
+      spec: { secretName: 'owned-key', displayName: 'Theirs' },
+    };
+    await stage.cluster.kubectl(
+      ['apply', '--server-side', '--field-manager=argocd-controller', '-n', stage.home, '-f', '-'],
+      JSON.stringify(owned),
+    );
+    const refused = await asAdmin('key', 'edit', 'owned', '--display-name', 'Ours');
+    expect([refused.code, refused.stderr]).toEqual([
+      5,
+      expect.stringMatching(/displayName.*argocd|argocd.*displayName/s),
+    ]);
+    expect((await asAdmin('key', 'edit', 'owned', '--display-name', 'Ours', '--force')).code).toBe(0);
+  });
+
   test('a key that is only known by its hash cannot be rotated, and is told what to do', async () => {
     const text = generateKeyText('api', () => Buffer.alloc(32, 3));
     const brought = await runHere(['key', 'create', 'brought', '--key-stdin', '--kubeconfig', admin], {

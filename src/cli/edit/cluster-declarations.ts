@@ -9,6 +9,7 @@ import type { Kind } from '../../store/store.ts';
 import { type Asked, apiFailure, changedMeanwhile, ownedByOthers } from './api-failure.ts';
 import { clusterRecipient } from './cluster-recipient.ts';
 import { clusterRefusal } from './cluster-rights.ts';
+import { clusterSecretEntry } from './cluster-secret.ts';
 import { watchCluster } from './cluster-watch.ts';
 import {
   DeclarationError,
@@ -254,6 +255,8 @@ export function clusterDeclarations(client: KubeClient, options: ClusterOptions 
         clusterRefusal(client, act, kind, inNamespace, signal),
       ),
     manifestProblems: async () => [],
+    secretEntry: (inNamespace, name, entry, signal) =>
+      clusterSecretEntry(client, { namespace: inNamespace, name }, entry, signal),
     sealingRecipient: (signal) => clusterRecipient(client, options.homeNamespace, signal),
   };
 }

@@ -103,6 +103,13 @@ export interface Declarations {
   refusal(act: Act, kind: Kind, namespace: string, signal: AbortSignal): Promise<string | undefined>;
   /** What files of a folder say that is not in force, because a file or document is not valid; none in a cluster. */
   manifestProblems(): Promise<readonly ManifestProblem[]>;
+  /** The text of an entry of a Secret, read with this person's own rights; undefined where there is none. */
+  secretEntry(
+    namespace: string,
+    name: string,
+    entry: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined>;
   /** The age recipient that credentials are sealed to. */
   sealingRecipient(signal: AbortSignal): Promise<string>;
 }

@@ -1,6 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { apiVersion, parseStored } from '../../resources/parse.ts';
+import { secretValue } from '../../resources/secret.ts';
+import { storedSecretPath } from '../../store/directory-secrets.ts';
 import { authored, identified } from '../../store/identified.ts';
 import {
   type ManifestProblem,
@@ -14,6 +16,7 @@ import { specMark } from '../../store/resource-record.ts';
 import { recipientFile } from '../../store/sealing.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
 import { storedStatus } from '../../store/stored-status.ts';
+import { fromStoredText } from '../../store/stored-text.ts';
 
 /** A file as it was read, until its mark changes. */
 interface Remembered<T> {
@@ -95,6 +98,16 @@ export function folderData(data: string | undefined) {
     async manifestProblems(): Promise<readonly ManifestProblem[]> {
       if (data === undefined) return [];
       return problemsIn(await readFile(join(data, problemsFile), 'utf8').catch(() => undefined));
+    },
+
+    /** The text of an entry of a Secret that the process keeps. */
+    async secretEntry(namespace: string, name: string, entry: string): Promise<string | undefined> {
+      if (data === undefined) return undefined;
+      const text = await readFile(join(data, storedSecretPath(namespace, name)), 'utf8').catch(
+        () => undefined,
+      );
+      const secret = fromStoredText('Secret', text);
+      return secret === undefined ? undefined : secretValue(secret, entry);
     },
 
     /** The age recipient; undefined while no process has made one. */

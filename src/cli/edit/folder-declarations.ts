@@ -281,6 +281,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
     async refusal() {
       return undefined;
     },
+    secretEntry: (inNamespace, name, entry) => data.secretEntry(inNamespace, name, entry),
     async sealingRecipient() {
       const recipient = await data.recipient();
       if (recipient !== undefined) return recipient;

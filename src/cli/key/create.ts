@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { InvalidArgumentError } from 'commander';
 import {
   checkKeyText,
   generateKeyText,
@@ -17,6 +16,7 @@ import { type PlaceFlags, withPlace } from '../place.ts';
 import { readAll } from '../read-secret.ts';
 import { expiryOf } from './expiry.ts';
 import { type KeyWords, keyRef } from './kind.ts';
+import { names } from './names.ts';
 
 interface Flags extends PlaceFlags {
   readonly secretName?: string;
@@ -96,7 +96,7 @@ async function createOne(
   if (key === undefined) {
     out.write(`${created}\n`);
     err.write(
-      `The controller puts the key into the Secret ${ref.namespace}/${secretName}, entry apiKey, in a moment.\n`,
+      `The controller puts the key into the Secret ${ref.namespace}/${secretName}, entry apiKey, in a moment; to see it: ${calledAs} ${words.group} reveal ${ref.name}\n`,
     );
     return;
   }
@@ -148,14 +148,4 @@ function wishes({ displayName, models, nodeNamespaces, strict, expires }: Flags)
     ...(strict === undefined ? {} : { conversion: 'Strict' }),
     ...(expires === undefined ? {} : { expirationTime: expires }),
   };
-}
-
-/** Option parser for names that are separated by commas, or given one flag each. */
-function names(text: string, before: readonly string[] = []): readonly string[] {
-  const given = text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
-  if (given.length === 0) throw new InvalidArgumentError('Give at least one name.');
-  return [...new Set([...before, ...given])];
 }

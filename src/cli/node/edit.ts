@@ -7,15 +7,13 @@ import type { Declarations, Declared } from '../edit/declarations.ts';
 import type { Edit } from '../edit/edit.ts';
 import { clearedKeyEdits, sealedKeyEdits } from '../edit/node-edits.ts';
 import { editInEditor } from '../edit-in-editor.ts';
+import { printEdit } from '../edit-outcome.ts';
 import { editResource } from '../edit-resource.ts';
 import { editorOf } from '../editor.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
-import { managedNotice } from '../managed-notice.ts';
-import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { readAll } from '../read-secret.ts';
-import { textDiff } from '../text-diff.ts';
 import { type WriteFlags, withWriting } from '../writing.ts';
 import { type KeyFlags, keyWish, readKey, secretKeyEdits, withKeyFlags } from './key-flags.ts';
 import { nodeRef } from './name.ts';
@@ -112,20 +110,11 @@ function originOf(url: string): string {
 }
 
 function told(
-  { out, err }: CommandContext,
-  { dryRun }: Flags,
+  context: CommandContext,
+  flags: Flags,
   stored: { readonly before: Declared<'UpstreamNode'>; readonly after: Declared<'UpstreamNode'> } | undefined,
 ): void {
-  if (stored === undefined) return;
-  const { before, after } = stored;
-  const name = resourceName(after.resource);
-  const diff = textDiff(before.manifest, after.manifest);
-  if (dryRun === true) {
-    out.write(diff);
-    err.write(`${name} ${diff === '' ? 'would stay as it is' : 'would be edited'} (dry run)\n`);
-    return;
-  }
-  out.write(`${name} ${diff === '' ? 'unchanged' : 'edited'}\n`);
-  if (diff !== '') err.write(managedNotice('It', before.managedBy));
-  err.write(newModelsNotice(before.resource, after.resource));
+  printEdit(context, flags, stored);
+  if (stored === undefined || flags.dryRun === true) return;
+  context.err.write(newModelsNotice(stored.before.resource, stored.after.resource));
 }

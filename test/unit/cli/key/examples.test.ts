@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runHere } from '../../../support/cli-here.ts';
 import { runKeyExamples } from '../../../support/cli-key-examples.ts';
-import { manifest } from '../../../support/standalone.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { manifest, startStandalone } from '../../../support/standalone.ts';
 
 let root: string;
 beforeAll(async () => {
@@ -56,4 +57,79 @@ test('lists and one key, for people and programs', async () => {
   expect(JSON.parse((await run('key', 'show', 'listed', '-o', 'json')).stdout)).toMatchObject({
     kind: 'APIKey',
   });
+});
+
+test('edit changes what it is told to, and nothing else; a text of its own stays', async () => {
+  await run('key', 'create', 'mine', '--models', 'a,b', '--display-name', 'Mine', '--expires', '90d');
+  const spec = async () => JSON.parse((await run('key', 'show', 'mine', '-o', 'json')).stdout).spec;
+  const { hash } = await spec();
+  const first = await run(
+    'key',
+    'edit',
+    'mine',
+    '--models',
+    'c',
+    '--enabled',
+    'false',
+    '--conversion',
+    'Strict',
+  );
+  expect(first).toEqual({ code: 0, stdout: 'apikey.modelgateway.dev/mine edited\n', stderr: '' });
+  expect(await spec()).toMatchObject({
+    hash,
+    models: ['c'],
+    enabled: false,
+    conversion: 'Strict',
+    displayName: 'Mine',
+  });
+  const dry = await run('key', 'edit', 'mine', '--expires', 'never', '--dry-run');
+  expect(dry.stdout).toMatch(/^-.*expirationTime/m);
+  expect(await spec()).toHaveProperty('expirationTime');
+  await run(
+    'key',
+    'edit',
+    'mine',
+    '--expires',
+    'never',
+    '--models',
+    'all',
+    '--display-name',
+    '',
+    '--enabled',
+    'true',
+  );
+  const after = await spec();
+  expect([after.expirationTime, after.models, after.displayName, after.enabled]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    true,
+  ]);
+  expect((await run('key', 'edit', 'mine')).code).toBe(2);
+  expect((await run('key', 'edit', 'nobody', '--enabled', 'true')).code).toBe(3);
+  expect((await run('key', 'edit', 'mine', '--models', '*')).code).toBe(6);
+});
+
+test('edit in an editor: a field that somebody else changed meanwhile is a conflict', async () => {
+  await run('masterkey', 'create', 'shared', '--display-name', 'Before');
+  const file = join(root, 'manifests', 'masterkey-shared.yaml');
+  const editor = join(root, 'editor.sh');
+  await writeFile(editor, `sed -i s/Before/Theirs/ ${file}; sed -i s/Before/Ours/ "$1"\n`);
+  const env = { MODEL_GATEWAY_MANIFESTS: join(root, 'manifests'), EDITOR: `sh ${editor}`, TMPDIR: root };
+  expect((await runHere(['masterkey', 'edit', 'shared'], { env })).code).toBe(5);
+});
+
+test('reveal shows a key that the running process keeps in a Secret; of a hash nobody can', async () => {
+  await using standalone = await startStandalone();
+  const { manifests, data } = standalone.folders;
+  const at = (...args: string[]) => runHere([...args, '--manifests', manifests, '--data', data]);
+  const created = await at('key', 'create', 'app', '--secret-name', 'app-key');
+  expect(created.stderr).toContain('to see it: model-gateway key reveal app');
+  const revealed = async () => await at('key', 'reveal', 'app');
+  await eventually('the key is issued', async () => (await revealed()).code === 0, 5_000, 20);
+  const key = (await revealed()).stdout.trim();
+  const models = await fetch(`${standalone.baseURL}/models`, { headers: { authorization: `Bearer ${key}` } });
+  expect(models.status).toBe(200);
+  await at('key', 'create', 'hashed');
+  expect((await at('key', 'reveal', 'hashed')).code).toBe(6);
 });
