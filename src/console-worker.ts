@@ -27,11 +27,15 @@ export interface ConsoleWorkerData {
   readonly addressFile: string;
 }
 
-/** What it says: once where it listens, or why it does not; then what failed for a reason that nobody expected. */
+/**
+ * What it says: once where it listens, or why it does not; then what failed for a reason that nobody expected, and that a
+ * browser opened an address.
+ */
 export type ConsoleWorkerMessage =
   | { readonly port: number }
   | { readonly failure: string }
-  | { readonly failed: ConsoleFailure };
+  | { readonly failed: ConsoleFailure }
+  | { readonly opened: true };
 
 const idleMs = 60 * 60_000;
 
@@ -84,4 +88,5 @@ async function start(): Promise<RunningConsole> {
 async function keepAddress(running: RunningConsole): Promise<void> {
   // Without the file an address can be had by starting anew.
   await writeFile(given.addressFile, `${running.newAddress()}\n`, { mode: 0o600 }).catch(() => {});
+  say({ opened: true });
 }

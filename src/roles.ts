@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { readSecret } from './cli/read-secret.ts';
 import { SealError, seal } from './cli/seal.ts';
-import { ConfigError, readConfig, type SealConfig } from './config.ts';
+import { ConfigError, readConfig, type SealConfig, type StandaloneConfig } from './config.ts';
 import { helpText } from './flags.ts';
 import { productVersion } from './observe/version.ts';
 
@@ -21,12 +21,21 @@ export async function runRole(args: readonly string[], calledAs: string): Promis
     case 'start':
       return (await import('./quick-start.ts')).runQuickStart(config);
     case 'standalone':
-      return (await import('./standalone.ts')).runStandalone(config);
+      return runStandalone(config);
     case 'controller':
       return (await import('./cluster.ts')).runClusterController(config);
     case 'gateway':
       return (await import('./cluster.ts')).runClusterGateway(config);
   }
+}
+
+async function runStandalone(config: StandaloneConfig): Promise<void> {
+  const standalone = await import('./standalone.ts');
+  return standalone.runStandalone(config, async ({ console }) => {
+    if (console === undefined) return;
+    const { announceConsole } = await import('./standalone-console.ts');
+    announceConsole(console, process.stdout);
+  });
 }
 
 /** Whether an error is the user's, which exit code 2 says. */

@@ -21,6 +21,15 @@ export interface StandaloneConsole {
   close(): Promise<void>;
 }
 
+/** Prints the address on a terminal alone: it lets its first reader in, and what is no terminal may be a log for many. */
+export function announceConsole(
+  address: string | undefined,
+  terminal: { readonly isTTY?: boolean; write(text: string): unknown },
+): void {
+  if (address === undefined || terminal.isTTY !== true) return;
+  terminal.write(`Console: ${address} (good for one browser; the log names the file with the next)\n`);
+}
+
 type Given = Pick<ConsoleWorkerData, 'manifests' | 'data' | 'homeNamespace' | 'baseURL' | 'gatewayCA'>;
 
 /**
@@ -103,6 +112,9 @@ async function startThread(workerData: ConsoleWorkerData, log: Log): Promise<Con
   );
   worker.on('message', (said: ConsoleWorkerMessage) => {
     if ('failed' in said) log.error(said.failed, 'A request of the console failed unexpectedly');
+    const { addressFile } = workerData;
+    if ('opened' in said)
+      log.info({ addressFile }, 'A browser opened the console; the file holds the next address');
   });
   const message = await Promise.race([
     once(worker, 'message').then(([said]) => said as ConsoleWorkerMessage),

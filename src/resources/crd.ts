@@ -40,6 +40,10 @@ const keyColumns = [
   column('Enabled', 'boolean', '.spec.enabled', 'Whether the key is enabled'),
   column('Hint', 'string', '.status.hashes[0].hint', 'Which key it is'),
 ];
+const keyMessage: Column = {
+  ...column('Message', 'string', `${ready}.message`, 'Why the key is or is not ready'),
+  priority: 1,
+};
 const expires = column('Expires', 'string', '.spec.expirationTime', 'When the key ends');
 const keyFields = ['.spec.secretName', '.spec.hash'];
 
@@ -79,6 +83,7 @@ const declarations: readonly KindDeclaration[] = [
       column('Models', 'string', '.spec.models', 'Names that the key may ask for; empty means all'),
       expires,
       age,
+      keyMessage,
     ],
     selectable: keyFields,
   },
@@ -88,7 +93,7 @@ const declarations: readonly KindDeclaration[] = [
     shortName: 'mkey',
     description: 'A key that opens /v1/keys and nothing else.',
     schema: masterKeySchema,
-    columns: [...keyColumns, expires, age],
+    columns: [...keyColumns, expires, age, keyMessage],
     selectable: keyFields,
   },
 ];

@@ -24,10 +24,13 @@ import { withRules } from './rules.ts';
 
 const modelEntrySchema = z.object({
   name: modelName().meta({ description: "The model's name, as the node calls it." }),
-  // No default: absent means what sync.newModels says, and that must stay tellable from a wish.
+  // No default: absent means what sync.newModels said at the discovery, and that must stay tellable from a wish.
   enabled: z
     .boolean()
-    .meta({ description: 'Whether callers may use the model; absent means what sync.newModels says.' })
+    .meta({
+      description:
+        'Whether callers may use the model; absent means what sync.newModels said when the model was discovered (status.models).',
+    })
     .optional(),
   aliases: setOf(modelAlias(), 16)
     .meta({ description: 'Other names that callers may use; the node is sent `name`.' })

@@ -109,7 +109,7 @@ const run: readonly Rule[] = [
       await eventually(
         'the key of the example is issued',
         async () => {
-          const { code } = await clusterAt(plane).kubectl(['get', 'secret', 'first-key', '-n', 'default']);
+          const { code } = await clusterAt(plane).kubectl(['get', 'secret', 'caller-key', '-n', 'default']);
           return code === 0;
         },
         longestMs,
@@ -185,8 +185,8 @@ const read: readonly Rule[] = [
   },
   {
     // No engine here; what the image is asked to run is read, and test:delivery runs it.
-    fits: /^docker run .* ghcr\.io\/model-gateway\/model-gateway \w/,
-    holds: (command) => parseOurs(command.replace(/^.* ghcr\.io\/model-gateway\/model-gateway /, ''), false),
+    fits: /^docker run .* model-gateway:[\d.]+ \w/,
+    holds: (command) => parseOurs(command.replace(/^.* model-gateway:[\d.]+ /, ''), false),
   },
   {
     fits: /^helm (?:--wait|(?:install|upgrade|uninstall|rollback|test)\b)/,

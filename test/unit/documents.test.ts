@@ -101,3 +101,32 @@ test('no package but `node` has a script that runs at installation, and no versi
   const launch = readFileSync('scripts/launch.mjs', 'utf8');
   expect(launch).toContain("['ci', '--include=dev', '--ignore-scripts']");
 });
+
+const readme = readFileSync('README.md', 'utf8');
+
+test('what the README says that an example declares is all that it declares', () => {
+  const applied = [...readme.matchAll(/^kubectl apply -f (examples\/\S+) +# (.+)$/gm)];
+  expect(applied.map(([, file]) => file)).toEqual(['examples/openai.yaml', 'examples/key.yaml']);
+  for (const [, file = '', says = ''] of applied) {
+    const kinds = [...readFileSync(file, 'utf8').matchAll(/^kind: (\w+)$/gm)].map(([, kind = '']) => kind);
+    expect([file, kinds.includes('UpstreamNode')]).toEqual([file, /^a node\b/.test(says)]);
+    expect([file, kinds.includes('APIKey')]).toEqual([file, /^a key\b/.test(says)]);
+  }
+  const secret = /generated into the Secret (\S+)$/m.exec(readme)?.[1];
+  expect(readFileSync('examples/key.yaml', 'utf8')).toContain(`secretName: ${secret}\n`);
+  expect(readme).toContain(`kubectl get secret ${secret} `);
+});
+
+test('Install shows first what a checkout makes, under the names that it makes', () => {
+  const { name, version } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, string>;
+  const install = /^## Install\n([\s\S]+?)^## /m.exec(readme)?.[1] ?? '';
+  expect(install).toMatch(/^\| where \| from a checkout \| from the first release on \|$/m);
+  expect(install).toContain(`npm install --global ./${name}-${version}.tgz`);
+  expect(install).toContain(`npm run image\` makes \`${name}:${version}\``);
+  expect(install).toContain(`  ${name}:${version} standalone --manifests`);
+});
+
+test('the README is right about what standalone mode logs of requests by default', () => {
+  expect(flags['access-log'].preset).toMatchObject({ cluster: 'all', local: 'failed' });
+  expect(readme).toContain('(`--access-log`; outside a cluster for failed ones alone)');
+});

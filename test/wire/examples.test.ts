@@ -23,6 +23,7 @@ test('the folder holds every example that the README and the issue promise', () 
     'anthropic.yaml',
     'application.yaml',
     'azure.yaml',
+    'key.yaml',
     'master-key.yaml',
     'minimal.yaml',
     'ollama-and-vllm.yaml',
@@ -47,6 +48,7 @@ test('all of them load together, and do what they say', async () => {
   const secrets = join(standalone.folders.data, 'secrets');
   const generated = [
     'default/application-model-key',
+    'default/caller-key',
     'default/first-key',
     'default/keys-admin',
     'default/model-gateway-sealing',
@@ -75,5 +77,5 @@ test('all of them load together, and do what they say', async () => {
   expect(models).toEqual(expect.arrayContaining(['chat', 'qwen3', 'gpt-5-deployment', 'llama3.2:3b']));
   const admin = standalone.caller(await keyOf('default/keys-admin'));
   const listed = JSON.parse((await admin.send('GET', '/keys')).text) as { data: { id: string }[] };
-  expect(listed.data.map(({ id }) => id).sort()).toEqual(['application', 'brought-along', 'first']);
+  expect(listed.data.map(({ id }) => id).sort()).toEqual(['application', 'brought-along', 'caller', 'first']);
 });

@@ -35,7 +35,7 @@ export function addKeyEdit(...[group, context, words]: [...Parameters<AddCommand
   const command = group
     .command('edit')
     .summary(`change a ${noun} by flags, or in your editor`)
-    .description(`Changes a ${noun} by flags; without any opens it in KUBE_EDITOR, VISUAL or EDITOR.`)
+    .description(`Changes a ${noun} by flags; without any in KUBE_EDITOR, VISUAL or EDITOR.`)
     .argument('<name>', `name of the ${noun}`)
     .option('--display-name <text>', 'name for people; "" removes it')
     .option('--expires <when>', '90d, 2027-01-31T00:00:00Z, or never', (text) =>

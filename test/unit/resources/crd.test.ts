@@ -76,3 +76,23 @@ test('the field reference has every field and every rule', () => {
     }
   }
 });
+
+test('kubectl get -o wide says of every kind why an object is not ready', () => {
+  for (const { spec } of crds()) {
+    const columns = spec.versions[0]?.additionalPrinterColumns ?? [];
+    expect(columns.find(({ name }) => name === 'Message')).toMatchObject({
+      priority: 1,
+      jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+    });
+  }
+});
+
+test('the reference says what an absent models[].enabled means', () => {
+  expect(
+    faults(
+      ({ path, schema }) =>
+        path === 'spec.models[].enabled' &&
+        !/said when the model was discovered/.test(String(schema.description)),
+    ),
+  ).toEqual([]);
+});
