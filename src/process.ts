@@ -151,7 +151,6 @@ export function listenedOn({ address, port }: AddressInfo): Address {
 const remedies: Readonly<Record<string, string>> = {
   EADDRINUSE:
     'another program listens there; choose another address with --listen or --admin-listen, or stop it.',
-  EACCES: 'this user may not; use a port above 1023 or a folder of your own.',
   EEXIST: 'a file stands where a folder is needed; move it away, or choose another folder.',
   ENOTDIR: 'a file stands where a folder is needed; move it away, or choose another folder.',
   EAFNOSUPPORT: 'this machine does not speak that family of addresses; use 127.0.0.1 or 0.0.0.0.',
@@ -160,10 +159,18 @@ const remedies: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full; make room.',
 };
 
+/** Of a file or folder, or of an address to listen on. */
+function remedyFor(code: string, isPath: boolean): string | undefined {
+  if (code !== 'EACCES') return remedies[code];
+  return isPath
+    ? 'this user may not; choose a folder that it may write to with --manifests and --data.'
+    : 'this user may not; use a port above 1023.';
+}
+
 /** An error for people, on one line: what went wrong and, for system errors, what to do about it. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as { code?: unknown };
-  const remedy = typeof code === 'string' ? remedies[code] : undefined;
+  const remedy = typeof code === 'string' ? remedyFor(code, 'path' in error) : undefined;
   return remedy === undefined ? error.message : `${error.message}: ${remedy}`;
 }

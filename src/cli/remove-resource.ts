@@ -15,6 +15,6 @@ export async function removeResource(
   dryRun: boolean,
 ): Promise<void> {
   await place.remove(ref, { dryRun }, signal);
-  out.write(`${resourceName(before.resource)} ${word}${dryRun ? ' (dry run)' : ''}\n`);
+  out.write(`${resourceName(before.resource)} ${dryRun ? `would be ${word} (dry run)` : word}\n`);
   err.write(managedNotice(name, before.managedBy, 'removed'));
 }

@@ -21,6 +21,7 @@ export async function switchResource(
     return;
   }
   await place.edit(ref, [{ path: ['spec', 'enabled'], value: enabled }], writeOptions(flags), signal);
-  out.write(`${resourceName(before.resource)} ${state}${flags.dryRun === true ? ' (dry run)' : ''}\n`);
+  const said = flags.dryRun === true ? `would be ${state} (dry run)` : state;
+  out.write(`${resourceName(before.resource)} ${said}\n`);
   err.write(managedNotice(name, before.managedBy));
 }

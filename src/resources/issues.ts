@@ -41,9 +41,16 @@ function wrongType(expected: string, found: unknown): Pick<Problem, 'reason' | '
     remedy: scalar
       ? 'put it in quotes'
       : typeof found === 'string'
-        ? 'remove the quotes or correct it'
+        ? inQuotes(expected, found)
         : 'correct it',
   };
+}
+
+/** A text is only in quotes where YAML would read it as something else without them. */
+function inQuotes(expected: string, found: string): string {
+  const isOther = expected === 'number' ? /^-?\d+(?:\.\d+)?$/ : /^(?:true|false)$/;
+  const isScalar = expected === 'number' || expected === 'boolean';
+  return isScalar && isOther.test(found) ? 'remove the quotes' : 'correct it';
 }
 
 const typeNames: Readonly<Record<string, string>> = {

@@ -167,8 +167,8 @@ const upstreamNodeSpecSchema = withRules(
     encryptedAPIKey: withRules(text(maxSealedLength), [
       {
         cel: "self.startsWith('-----BEGIN AGE ENCRYPTED FILE-----')",
-        message: 'must be armored age text',
-        remedy: 'make it with `model-gateway seal`',
+        message: 'must be armored age text, as model-gateway seal makes it',
+        remedy: 'seal the key',
         holds: (self) => self.startsWith('-----BEGIN AGE ENCRYPTED FILE-----'),
       },
     ])

@@ -251,7 +251,7 @@ export const badManifests: readonly BadManifest[] = [
     file: 'node-enabled-as-text',
     server: 'spec.enabled: Invalid value: "string": spec.enabled in body must be of type boolean: "string"',
     more: true,
-    ours: 'spec.enabled: must be true or false, not a string; remove the quotes or correct it',
+    ours: 'spec.enabled: must be true or false, not a string; correct it',
   },
   {
     file: 'node-format-chat-completions',
@@ -414,8 +414,9 @@ export const badManifests: readonly BadManifest[] = [
   },
   {
     file: 'node-plain-text-as-sealed',
-    server: 'spec.encryptedAPIKey: Invalid value: "sk-planted": must be armored age text',
-    ours: 'spec.encryptedAPIKey: must be armored age text; make it with `model-gateway seal`',
+    server:
+      'spec.encryptedAPIKey: Invalid value: "sk-planted": must be armored age text, as model-gateway seal makes it',
+    ours: 'spec.encryptedAPIKey: must be armored age text, as model-gateway seal makes it; seal the key',
   },
   {
     file: 'node-priority-negative',
@@ -439,7 +440,7 @@ export const badManifests: readonly BadManifest[] = [
     server:
       'spec.apiKeySecretRef: Invalid value: "string": spec.apiKeySecretRef in body must be of type object: "string"',
     more: true,
-    ours: 'spec.apiKeySecretRef: must be an object, not a string; remove the quotes or correct it',
+    ours: 'spec.apiKeySecretRef: must be an object, not a string; correct it',
   },
   {
     file: 'node-secret-ref-with-bad-key',
@@ -485,7 +486,7 @@ export const badManifests: readonly BadManifest[] = [
     server:
       'spec.sync.models.include: Invalid value: "string": spec.sync.models.include in body must be of type array: "string"',
     more: true,
-    ours: 'spec.sync.models.include: must be a list, not a string; remove the quotes or correct it',
+    ours: 'spec.sync.models.include: must be a list, not a string; correct it',
   },
   {
     file: 'node-sync-too-often',
@@ -498,7 +499,7 @@ export const badManifests: readonly BadManifest[] = [
     server:
       'spec.timeouts.totalSeconds: Invalid value: "string": spec.timeouts.totalSeconds in body must be of type integer: "string"',
     more: true,
-    ours: 'spec.timeouts.totalSeconds: must be a number, not a string; remove the quotes or correct it',
+    ours: 'spec.timeouts.totalSeconds: must be a number, not a string; correct it',
   },
   {
     file: 'node-timeout-zero',

@@ -237,7 +237,7 @@ export const nodeSteps: readonly CliStep[] = [
   },
   {
     run: 'model enable openai --all --dry-run',
-    out: ['gpt-5-mini enabled (dry run)'],
+    out: ['gpt-5-mini would be enabled (dry run)'],
     err: ['1 model was enabled already.'],
   },
   { run: 'models -o wide', out: /\ngpt-5-mini +not served +- +- +openai \(model disabled\)\n/ },
@@ -258,7 +258,7 @@ export const nodeSteps: readonly CliStep[] = [
   { run: 'models', out: /\ngpt-5 +not served +- +-\n/ },
   {
     run: 'node enable openai local --dry-run',
-    out: [`${openai} enabled (dry run)`, `${local} enabled (dry run)`],
+    out: [`${openai} would be enabled (dry run)`, `${local} would be enabled (dry run)`],
   },
   { run: 'nodes', out: /disabled.*\n.*disabled/ },
   { run: 'node enable openai local', out: [`${openai} enabled`, `${local} enabled`] },
@@ -281,7 +281,7 @@ export const nodeSteps: readonly CliStep[] = [
   },
   {
     run: 'node delete local openai --dry-run',
-    out: [`${local} deleted (dry run)`, `${openai} deleted (dry run)`],
+    out: [`${local} would be deleted (dry run)`, `${openai} would be deleted (dry run)`],
   },
   { run: 'node delete local nobody -y', code: 3, out: [`${local} deleted`] },
   { run: 'nodes -o name', out: [openai] },

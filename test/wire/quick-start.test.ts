@@ -387,7 +387,7 @@ describe('a fault says what to do', () => {
     const program = run(closed, { under });
     expect(await program.exited).toBe(1);
     expect(program.output()).toMatch(
-      /^model-gateway: EACCES: .*\/closed\/model-gateway.*this user may not; use .* a folder of your own\.$/m,
+      /^model-gateway: EACCES: .*\/closed\/model-gateway.*this user may not; choose a folder that it may write to with --manifests and --data\.$/m,
     );
     expect(program.output()).not.toMatch(/^ +at /m);
   });

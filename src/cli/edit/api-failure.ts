@@ -184,11 +184,9 @@ export function invalidResource(
 ): DeclarationError {
   const told = causes.slice(0, fieldsNamed).map(({ field, message }) => `${field}: ${message}`);
   const more = causes.length > fieldsNamed ? `; and ${causes.length - fieldsNamed} more` : '';
-  return new DeclarationError(
-    'Invalid',
-    `${thing(asked)}${where} is not valid: ${told.join('; ')}${more}.`,
-    causes,
-  );
+  const all = `${told.join('; ')}${more}`;
+  const stop = all.endsWith('?') ? '' : '.';
+  return new DeclarationError('Invalid', `${thing(asked)}${where} is not valid: ${all}${stop}`, causes);
 }
 
 /** One of our own problems as a cause. */

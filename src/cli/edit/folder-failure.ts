@@ -23,6 +23,8 @@ export function fileFailure(error: unknown, path: string): DeclarationError {
     const why = code === 'EROFS' ? 'the file system is read-only' : `permission is missing (${code})`;
     return new DeclarationError('Forbidden', `${path} cannot be written: ${why}; check who owns it.`);
   }
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new DeclarationError('Unavailable', `${path} cannot be written: the disk is full; make room.`);
   if (code === 'ENOENT')
     return new DeclarationError('Unavailable', `${path} does not exist; name another with --manifests.`);
   const reason = code ?? (error instanceof Error ? error.message : String(error));

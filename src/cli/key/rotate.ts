@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import type { AddCommand } from '../add-command.ts';
 import { CommandError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';
@@ -34,7 +35,9 @@ export function addKeyRotate(...[group, context, words]: [...Parameters<AddComma
     .argument('<name...>', `names of the ${noun}s`)
     .option('--overlap <span>', 'how long the old one stays valid: 24h, 7d, 0', overlapSeconds)
     .option('--no-wait', 'do not wait until the new one is in force')
-    .option('--timeout <time>', 'longest wait: 30s, 5m', duration, 60_000)
+    .addOption(
+      new Option('--timeout <time>', 'longest wait: 30s, 5m').argParser(duration).default(60_000, '1m'),
+    )
     .action(async (names: readonly string[], flags: Flags) => {
       const place = await context.declarations(flags);
       await forEachName(context, names, (name) => rotateOne(context, place, words, name, flags));

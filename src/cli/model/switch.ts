@@ -65,7 +65,9 @@ async function switchModels(
     await place.edit(ref, modelEdits(resource, changed, enabled), writeOptions(flags), context.signal);
   }
   for (const name of changed) {
-    context.out.write(`${oneLine(name)} ${verb}d${flags.dryRun === true ? ' (dry run)' : ''}\n`);
+    context.out.write(
+      `${oneLine(name)} ${flags.dryRun === true ? `would be ${verb}d (dry run)` : `${verb}d`}\n`,
+    );
   }
   const others = models.length - changed.length;
   if (others > 0) {

@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import type { AddCommand } from '../add-command.ts';
 import { CommandError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';
@@ -29,7 +30,9 @@ export const addNodeSync: AddCommand = (group, context) => {
     .description('Asks the controller to sync the model lists of nodes now, and waits for it.')
     .argument('<name...>', 'names of the nodes')
     .option('--no-wait', 'only ask; do not wait for the outcome')
-    .option('--timeout <time>', 'longest wait: 30s, 5m', duration, 60_000)
+    .addOption(
+      new Option('--timeout <time>', 'longest wait: 30s, 5m').argParser(duration).default(60_000, '1m'),
+    )
     .action(async (names: readonly string[], flags: Flags) => {
       const place = await context.declarations(flags);
       const asked = new Map<string, AskedSync>();

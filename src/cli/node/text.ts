@@ -97,6 +97,12 @@ function connection({ spec, status }: UpstreamNode): Row[] {
   ]);
 }
 
+/** While nothing changes the status is written every 5 minutes, however often the node is checked. */
+function checkText(time: string | undefined, now: Date): string {
+  const text = timeText(time, now);
+  return time === undefined ? text : `${text}; written at least every 5 minutes`;
+}
+
 function found({ metadata, status }: UpstreamNode, { now }: Shown): Row[] {
   if (status === undefined) return [['Found', 'nothing yet: no controller has looked at it', 'warn']];
   const seen = status.observedGeneration;
@@ -105,7 +111,7 @@ function found({ metadata, status }: UpstreamNode, { now }: Shown): Row[] {
     ['Last sync', timeText(lastSuccessfulSync(status), now)],
     ['Last try', status.lastSyncError === undefined ? undefined : timeText(status.lastSyncTime, now), 'bad'],
     ['Last sync error', status.lastSyncError, 'bad'],
-    ['Last health check', timeText(status.lastHealthCheckTime, now)],
+    ['Last health check', checkText(status.lastHealthCheckTime, now)],
     ['Last asked to sync', status.lastHandledSyncRequest],
     ['Controller', isBehind ? 'has not seen the last change yet' : undefined, 'warn'],
   ]);

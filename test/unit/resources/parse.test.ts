@@ -91,6 +91,15 @@ test('fields of a newer version are dropped from a stored object', () => {
   expect(stored).not.toHaveProperty('resource.spec.added');
 });
 
+test.each([
+  ['high', 'correct it'],
+  ['70', 'remove the quotes'],
+])('a text in the place of a number: %j', (priority, remedy) => {
+  expect(lines(node({ ...good, priority }))).toEqual([
+    `spec.priority: must be a number, not a string; ${remedy}`,
+  ]);
+});
+
 test('a member that JavaScript knows by itself is still unknown', () => {
   expect(lines(node({ ...good, constructor: 1 }))[0]).toMatch(/^spec.constructor: is not a field/);
   expect(
