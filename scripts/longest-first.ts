@@ -26,7 +26,7 @@ const seconds: Readonly<Record<string, number>> = {
   'proof/bench-peers': 12,
   'proof/nodes-at-once': 12,
   'proof/fuzz': 10,
-  'wire/quick-start': 24,
+  'wire/quick-start': 40,
   'wire/standalone-drain': 15,
   'wire/convert-failover': 13,
   'wire/otlp': 13,
