@@ -2,7 +2,8 @@ import type { ReasoningPiece } from './chat-content.ts';
 import type { ChatEvent } from './chat-event.ts';
 import { type ChatAnswer, readChatReply } from './chat-reply.ts';
 import { ChatStream } from './chat-stream.ts';
-import { parseJson } from './json.ts';
+import { type JsonObject, parseJson } from './json.ts';
+import type { KeptPiece } from './kept-answer.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 import type { UrlCitation } from './url-citations.ts';
 
@@ -23,13 +24,15 @@ export function readChatBody(bytes: Uint8Array): ChatAnswer {
     return readChatReply(body);
   }
   const stream = new ChatStream();
-  return collectChatEvents([...stream.push(bytes), ...stream.end()]);
+  return collectChatEvents([...stream.push(bytes), ...stream.end()], stream.unread);
 }
 
 /** The answer that a finished stream amounts to. Throws the stream's fault. */
-function collectChatEvents(events: readonly ChatEvent[]): ChatAnswer {
+function collectChatEvents(events: readonly ChatEvent[], unread: ReadonlySet<string>): ChatAnswer {
   const reasoning: ReasoningPiece[] = [];
-  const calls: { id: string; name: string; pieces: string[] }[] = [];
+  const calls: { id: string; name: string; pieces: string[]; extra: JsonObject | undefined }[] = [];
+  const extras = new Map<number, JsonObject>();
+  const kept: KeptPiece[] = [];
   const callNumbers = new Map<number, (typeof calls)[number]>();
   const texts: string[] = [];
   const refusals: string[] = [];
@@ -50,15 +53,24 @@ function collectChatEvents(events: readonly ChatEvent[]): ChatAnswer {
     else if (event.type === 'refusal') refusals.push(event.text);
     else if (event.type === 'citation') citations.push(event.citation);
     else if (event.type === 'tool_start') {
-      const call = { id: event.id, name: event.name, pieces: [] };
+      const call = { id: event.id, name: event.name, pieces: [], extra: undefined };
       callNumbers.set(event.call, call);
       calls.push(call);
     } else if (event.type === 'tool_arguments') callNumbers.get(event.call)?.pieces.push(event.text);
-    else if (event.type === 'fault') throw event.fault;
+    else if (event.type === 'kept') {
+      if ('call' in event.piece) extras.set(event.piece.call, event.piece.extra);
+      else kept.push(event.piece);
+    } else if (event.type === 'fault') throw event.fault;
     else {
       endThinking('');
       const { finish, stopString, usage, serviceTier } = event;
-      const toolCalls = calls.map(({ id, name, pieces }) => ({ id, name, arguments: pieces.join('') }));
+      for (const [number, call] of callNumbers) call.extra = extras.get(number);
+      const toolCalls = calls.map(({ id, name, pieces, extra }) => ({
+        id,
+        name,
+        arguments: pieces.join(''),
+        extra,
+      }));
       const text = texts.join('');
       const refusal = refusals.join('');
       return {
@@ -72,6 +84,8 @@ function collectChatEvents(events: readonly ChatEvent[]): ChatAnswer {
         stopString,
         usage,
         serviceTier,
+        kept,
+        unread,
       };
     }
   }

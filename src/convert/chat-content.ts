@@ -17,13 +17,23 @@ export const reasoningSources = [
 
 export type ReasoningSource = (typeof reasoningSources)[number];
 
-/** The text of a message's or delta's `content`: null, text, or parts, of which only text ones count. */
+/** The text of a message's or delta's `content`: null, text, or parts, of which only text ones count (unread-answer.ts). */
 export function contentText(content: unknown): string {
   if (typeof content === 'string') return content;
   let text = '';
   for (const part of listOf(content))
     if (isObject(part) && part['type'] !== 'thinking') text += textOf(part['text']);
   return text;
+}
+
+/** What a message or delta refuses: in `refusal`, or in parts of its `content`. */
+export function refusalText(message: JsonObject): string {
+  const { refusal, content } = message;
+  if (typeof refusal === 'string' && refusal !== '') return refusal;
+  if (!Array.isArray(content)) return '';
+  return content
+    .map((part) => (isObject(part) && part['type'] === 'refusal' ? textOf(part['refusal']) : ''))
+    .join('');
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ChatUsage } from './chat-usage.ts';
 import type { Finish } from './finish-reason.ts';
 import type { Progress } from './json-progress.ts';
+import type { KeptPiece } from './kept-answer.ts';
 import type { UpstreamFault } from './upstream-fault.ts';
 import type { UrlCitation } from './url-citations.ts';
 
@@ -15,8 +16,8 @@ export interface StreamEnd {
 
 /**
  * What a chat stream says, whatever dialect the node writes. Texts are never ''. A call is started once, before its
- * arguments, with its name; its arguments end when they form a complete JSON object (or at the end). Nothing follows
- * `end` or `fault`, and one of the two always comes.
+ * arguments, with its name; its arguments end when they form a complete JSON object (or at the end). What is kept of a
+ * call may come before its start. Nothing follows `end` or `fault`, and one of the two always comes.
  */
 export type ChatEvent =
   | { readonly type: 'text'; readonly text: string; readonly logprobs: readonly unknown[] }
@@ -24,6 +25,7 @@ export type ChatEvent =
   | { readonly type: 'signature'; readonly signature: string }
   | { readonly type: 'refusal'; readonly text: string }
   | { readonly type: 'citation'; readonly citation: UrlCitation }
+  | { readonly type: 'kept'; readonly piece: KeptPiece }
   | ToolStart
   | ToolArguments
   | StreamEnd

@@ -1,8 +1,10 @@
-import { contentText, type ReasoningPiece, readReasoning } from './chat-content.ts';
+import { contentText, type ReasoningPiece, readReasoning, refusalText } from './chat-content.ts';
 import { type ChatToolCall, readToolCalls } from './chat-tool-calls.ts';
-import { type ChatUsage, noUsage, readUsage } from './chat-usage.ts';
+import { type ChatUsage, findUsage, noUsage, readUsage } from './chat-usage.ts';
 import { type Finish, readFinish } from './finish-reason.ts';
 import { isObject, type JsonObject, listOf, objectOf, textOf } from './json.ts';
+import type { KeptPiece } from './kept-answer.ts';
+import { isMediaAlone, noteUnreadBody, noteUnreadChoice, noteUnreadUsage } from './unread-answer.ts';
 import { readReportedError } from './upstream-error.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 import { readCitations, type UrlCitation } from './url-citations.ts';
@@ -21,6 +23,10 @@ export interface ChatAnswer {
   readonly stopString: string | undefined;
   readonly usage: ChatUsage;
   readonly serviceTier: string | undefined;
+  /** What the node signed or encrypted besides calls, for the next request. */
+  readonly kept: readonly KeptPiece[];
+  /** What else the answer holds, whatever the format of the caller: labels of a closed set. */
+  readonly unread: ReadonlySet<string>;
 }
 
 /**
@@ -58,20 +64,52 @@ export function readStopString(choice: JsonObject): string | undefined {
   return textOf(choice['stop_reason']) || undefined;
 }
 
+/** What a whole message or a delta holds for the next request, without its calls. */
+export function readKept(message: JsonObject, whole: boolean): readonly KeptPiece[] {
+  const { extra_content: extra, reasoning_details: details } = message;
+  if (extra === undefined && details === undefined) return nothingKept;
+  const kept: KeptPiece[] = [];
+  if (isObject(extra)) kept.push({ message: extra });
+  const entries = listOf(details).filter(isObject);
+  if (entries.length > 0) kept.push({ details: entries, whole });
+  return kept;
+}
+
+const nothingKept: readonly KeptPiece[] = [];
+
+/** The answer says nothing that a conversion can say: to call it complete would be a lie. */
+export function mediaAlone(): UpstreamFault {
+  return new UpstreamFault(
+    'malformed',
+    'The model server answered with images, audio or files alone, which the format of the request cannot carry here.',
+  );
+}
+
 function readAnswer(body: JsonObject, choice: JsonObject, finish: ChatAnswer['finish']): ChatAnswer {
   if (!isObject(choice['message']))
     throw new UpstreamFault('malformed', 'The model server sent a choice without a message.');
   const message = choice['message'];
+  const unread = new Set<string>();
+  noteUnreadBody(body, unread);
+  noteUnreadChoice(choice, message, unread);
+  const usage = findUsage(body, choice);
+  noteUnreadUsage(usage, unread);
+  const text = contentText(message['content']);
+  const refusal = refusalText(message);
+  const toolCalls = readToolCalls(message);
+  if (text === '' && refusal === '' && toolCalls.length === 0 && isMediaAlone(unread)) throw mediaAlone();
   return {
     reasoning: readReasoning(message).pieces,
-    text: contentText(message['content']),
-    refusal: textOf(message['refusal']),
-    toolCalls: readToolCalls(message),
+    text,
+    refusal,
+    toolCalls,
     citations: readCitations(message),
     logprobs: listOf(objectOf(choice['logprobs'])['content']),
     finish,
     stopString: readStopString(choice),
-    usage: readUsage(body, choice) ?? noUsage,
+    usage: usage === undefined ? noUsage : readUsage(usage),
     serviceTier: textOf(body['service_tier']) || undefined,
+    kept: readKept(message, true),
+    unread,
   };
 }

@@ -1,13 +1,22 @@
-import { contentText, type ReasoningSource, readReasoning } from './chat-content.ts';
+import { contentText, type ReasoningSource, readReasoning, refusalText } from './chat-content.ts';
 import type { ChatEvent } from './chat-event.ts';
-import { brokenOff, type ChatAnswer, firstChoice, readChatReply, readStopString } from './chat-reply.ts';
+import {
+  brokenOff,
+  type ChatAnswer,
+  firstChoice,
+  mediaAlone,
+  readChatReply,
+  readKept,
+  readStopString,
+} from './chat-reply.ts';
 import { readCallPieces } from './chat-tool-calls.ts';
 import { ToolDeltas } from './chat-tool-deltas.ts';
-import { type ChatUsage, noUsage, readUsage } from './chat-usage.ts';
+import { type ChatUsage, findUsage, noUsage, readUsage } from './chat-usage.ts';
 import { type Finish, readFinish } from './finish-reason.ts';
 import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from './json.ts';
 import { limits } from './limits.ts';
 import { type SseEvent, SseReader } from './sse-reader.ts';
+import { isMediaAlone, noteUnreadBody, noteUnreadChoice, noteUnreadUsage } from './unread-answer.ts';
 import { readReportedError } from './upstream-error.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 import { readCitations } from './url-citations.ts';
@@ -29,11 +38,26 @@ export class ChatStream {
   #finish: Finish = 'unsaid';
   #stopString: string | undefined;
   #usage: ChatUsage = noUsage;
+  /** The usage as it came, so that what nobody reads of it is counted once. */
+  #rawUsage: JsonObject | undefined;
   #serviceTier: string | undefined;
+  /** Whether text, a refusal or a call came. */
+  #said = false;
+  readonly #unread = new Set<string>();
 
   /** What the node told of tokens so far. */
   get usage(): ChatUsage {
     return this.#usage;
+  }
+
+  /** The tier that served the answer, where the node tells. */
+  get serviceTier(): string | undefined {
+    return this.#serviceTier;
+  }
+
+  /** What else the answer holds so far, whatever the format of the caller: labels of a closed set. */
+  get unread(): ReadonlySet<string> {
+    return this.#unread;
   }
 
   /** What these bytes mean. After `end` or `fault` always nothing. */
@@ -100,7 +124,12 @@ export class ChatStream {
   #readChunk(chunk: JsonObject, events: ChatEvent[]): void {
     const choice = firstChoice(chunk);
     // Some nodes send usage with every chunk: a report each, the last one counts.
-    this.#usage = readUsage(chunk, choice) ?? this.#usage;
+    const usage = findUsage(chunk, choice);
+    if (usage !== undefined) {
+      this.#usage = readUsage(usage);
+      this.#rawUsage = usage;
+    }
+    noteUnreadBody(chunk, this.#unread);
     this.#serviceTier = textOf(chunk['service_tier']) || this.#serviceTier;
     if (choice === undefined) return;
     this.#answered = true;
@@ -119,14 +148,18 @@ export class ChatStream {
     const whole = isObject(choice['delta']) || this.#spoke ? {} : choice['message'];
     const delta = isObject(choice['delta']) ? choice['delta'] : objectOf(whole);
     const before = events.length;
+    noteUnreadChoice(choice, delta, this.#unread);
     this.#readReasoning(delta, events);
+    for (const piece of readKept(delta, false)) events.push({ type: 'kept', piece });
     const text = contentText(delta['content']);
-    if (text !== '')
-      events.push({ type: 'text', text, logprobs: listOf(objectOf(choice['logprobs'])['content']) });
-    const refusal = textOf(delta['refusal']);
+    const logprobs = listOf(objectOf(choice['logprobs'])['content']);
+    if (text !== '') events.push({ type: 'text', text, logprobs });
+    else if (logprobs.length > 0) this.#unread.add('logprobs');
+    const refusal = refusalText(delta);
     if (refusal !== '') events.push({ type: 'refusal', text: refusal });
     const calls = readCallPieces(delta);
     if (calls.length > 0) this.#tools.take(calls, events);
+    if (text !== '' || refusal !== '' || calls.length > 0) this.#said = true;
     for (const citation of readCitations(delta)) events.push({ type: 'citation', citation });
     if (events.length > before) this.#spoke = true;
   }
@@ -146,10 +179,13 @@ export class ChatStream {
     this.#stopString = answer.stopString;
     this.#usage = answer.usage;
     this.#serviceTier = answer.serviceTier;
+    this.#said = true;
+    for (const label of answer.unread) this.#unread.add(label);
     for (const { text, signature } of answer.reasoning) {
       if (text !== '') events.push({ type: 'reasoning', text });
       if (signature !== '') events.push({ type: 'signature', signature });
     }
+    for (const piece of answer.kept) events.push({ type: 'kept', piece });
     if (answer.text !== '') events.push({ type: 'text', text: answer.text, logprobs: answer.logprobs });
     if (answer.refusal !== '') events.push({ type: 'refusal', text: answer.refusal });
     const calls = answer.toolCalls.map((call, index) => ({ ...call, index, custom: false }));
@@ -160,6 +196,8 @@ export class ChatStream {
 
   #end(events: ChatEvent[]): void {
     if (!this.#answered) throw this.#endedEarly();
+    if (!this.#said && isMediaAlone(this.#unread)) throw mediaAlone();
+    noteUnreadUsage(this.#rawUsage, this.#unread);
     this.#tools.end(events);
     this.#over = true;
     const finish = this.#finish === 'failed' ? 'unsaid' : this.#finish;

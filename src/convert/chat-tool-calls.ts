@@ -8,6 +8,8 @@ export interface ChatToolCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
+  /** `extra_content`, which the node wants to see again with the call: Gemini's thought signature. */
+  readonly extra: JsonObject | undefined;
 }
 
 /** One entry of `tool_calls`, whole or a piece of one, whichever of the three forms it has. */
@@ -18,6 +20,7 @@ export interface CallPiece {
   readonly arguments: string;
   /** Free text instead of JSON: `arguments` holds the text itself. */
   readonly custom: boolean;
+  readonly extra: JsonObject | undefined;
 }
 
 /** The entries of a message or delta: `tool_calls` of type function or custom, else the legacy `function_call`. */
@@ -34,23 +37,24 @@ export function readToolCalls(message: JsonObject): readonly ChatToolCall[] {
   const pieces = readCallPieces(message).filter((piece) => piece.name !== '' || piece.arguments !== '');
   if (pieces.length > limits.toolCalls)
     throw new UpstreamFault('oversize', 'The model server answered with too many tool calls.');
-  return pieces.map(({ id, name, arguments: text, custom }) => {
+  return pieces.map(({ id, name, arguments: text, custom, extra }) => {
     if (name === '')
       throw new UpstreamFault('malformed', 'The model server sent a tool call without a name.');
-    return { id, name, arguments: custom ? JSON.stringify({ input: text }) : text };
+    return { id, name, arguments: custom ? JSON.stringify({ input: text }) : text, extra };
   });
 }
 
 function pieceOf(entry: JsonObject): CallPiece {
   const custom = isObject(entry['custom']);
   const body = objectOf(custom ? entry['custom'] : entry['function']);
-  const { index } = entry;
+  const { index, extra_content: extra } = entry;
   return {
     index: typeof index === 'number' && Number.isSafeInteger(index) ? index : undefined,
     id: textOf(entry['id']),
     name: textOf(body['name']),
     arguments: custom ? textOf(body['input']) : argumentsOf(body['arguments']),
     custom,
+    extra: isObject(extra) ? extra : undefined,
   };
 }
 

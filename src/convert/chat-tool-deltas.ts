@@ -35,6 +35,8 @@ export class ToolDeltas {
       if (piece.index !== undefined) this.#byIndex.set(piece.index, call);
       if (call.id === '' && piece.id !== '') this.#identify(call, piece.id);
       if (call.name === '') call.name = piece.name;
+      if (piece.extra !== undefined)
+        events.push({ type: 'kept', piece: { call: call.number, extra: piece.extra } });
       this.#start(call, events);
       if (piece.arguments !== '') this.#extend(call, piece.arguments, events);
     }

@@ -22,26 +22,27 @@ export const noUsage: ChatUsage = {
   reasoning: undefined,
 };
 
-/**
- * Reads the usage of a reply or a chunk: in `usage`, in `x_groq.usage`, or in the choice. Undefined
- * where there is none. Some nodes leave reasoning out of `completion_tokens`; the total then tells.
- */
-export function readUsage(body: JsonObject, choice: JsonObject = noFields): ChatUsage | undefined {
+/** The usage of a reply or a chunk: in `usage`, in `x_groq.usage`, or in the choice. */
+export function findUsage(body: JsonObject, choice: JsonObject = noFields): JsonObject | undefined {
   // Asked for each chunk, of which most have none.
   const { usage, x_groq: groq } = body;
-  if (isObject(usage)) return usageOf(usage);
+  if (isObject(usage)) return usage;
   const other = isObject(groq) && isObject(groq['usage']) ? groq['usage'] : choice['usage'];
-  return isObject(other) ? usageOf(other) : undefined;
+  return isObject(other) ? other : undefined;
 }
 
-function usageOf(usage: JsonObject): ChatUsage {
+/** Reads usage. Some nodes leave reasoning out of `completion_tokens`; the total then tells. */
+export function readUsage(usage: JsonObject): ChatUsage {
   const prompt = count(usage['prompt_tokens']) ?? 0;
   const completion = count(usage['completion_tokens']) ?? 0;
   const total = count(usage['total_tokens']) ?? 0;
   const promptDetails = objectOf(usage['prompt_tokens_details']);
   return {
     prompt,
-    cacheRead: count(promptDetails['cached_tokens']) ?? count(usage['prompt_cache_hit_tokens']),
+    cacheRead:
+      count(promptDetails['cached_tokens']) ??
+      count(usage['prompt_cache_hit_tokens']) ??
+      count(usage['cache_read_input_tokens']),
     cacheWrite: count(promptDetails['cache_write_tokens']) ?? count(usage['cache_creation_input_tokens']),
     completion: Math.max(completion, total - prompt),
     reasoning: count(objectOf(usage['completion_tokens_details'])['reasoning_tokens']),

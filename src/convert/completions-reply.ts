@@ -29,9 +29,12 @@ export function convertCompletionsReply(
 }
 
 function lostOf(answer: ChatAnswer): readonly string[] {
-  const lost: string[] = [];
-  if (answer.reasoning.length > 0) lost.push('reasoning');
-  if (answer.citations.length > 0) lost.push('annotations');
-  if (answer.toolCalls.length > 0) lost.push('tool_calls');
-  return lost;
+  const lost = new Set(answer.unread);
+  if (answer.reasoning.length > 0) lost.add('reasoning');
+  if (answer.citations.length > 0) lost.add('annotations');
+  if (answer.toolCalls.length > 0) lost.add('tool_calls');
+  if (answer.logprobs.length > 0) lost.add('logprobs');
+  if (answer.kept.length > 0) lost.add('signature');
+  if (answer.serviceTier !== undefined) lost.add('service_tier');
+  return [...lost];
 }

@@ -51,7 +51,7 @@ class CompletionsStream implements ConvertedStream<CompletionsOpened> {
   }
 
   get lost(): readonly string[] {
-    return [...this.#lost];
+    return [...new Set([...this.#lost, ...this.#chat.unread])];
   }
 
   push(bytes: Uint8Array): string[] {
@@ -85,16 +85,19 @@ class CompletionsStream implements ConvertedStream<CompletionsOpened> {
   }
 
   #take(event: ChatEvent): void {
+    if (event.type === 'text' && event.logprobs.length > 0) this.#lost.add('logprobs');
     if (event.type === 'text' || event.type === 'refusal') this.#write(event.text, null);
     else if (event.type === 'end') this.#finish(event);
     else if (event.type === 'fault') this.fault = event.fault;
     else if (event.type === 'reasoning' || event.type === 'signature') this.#lost.add('reasoning');
     else if (event.type === 'citation') this.#lost.add('annotations');
+    else if (event.type === 'kept') this.#lost.add('signature');
     else this.#lost.add('tool_calls');
   }
 
-  #finish({ finish, usage }: StreamEnd): void {
+  #finish({ finish, usage, serviceTier }: StreamEnd): void {
     this.#write('', completionsFinish(finish));
+    if (serviceTier !== undefined) this.#lost.add('service_tier');
     const { id, created, usages } = this.#identity();
     this.opened = { id, created, usages: [...usages, usage] };
     this.done = true;

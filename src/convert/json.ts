@@ -1,4 +1,4 @@
-import { WrittenNumber } from './written-numbers.ts';
+import { parseAsWritten, WrittenNumber } from './written-numbers.ts';
 
 /** A parsed JSON object whose fields nobody has checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -29,6 +29,15 @@ export function textOf(value: unknown): string {
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same, with the digits of numbers that a double would change (written-numbers.ts). */
+export function parseJsonAsWritten(text: string): unknown {
+  try {
+    return parseAsWritten(text);
   } catch {
     return undefined;
   }

@@ -1,8 +1,10 @@
 import type { ChatEvent, ToolArguments, ToolStart } from './chat-event.ts';
 import type { Finish } from './finish-reason.ts';
+import type { KeptAnswer } from './kept-answer.ts';
 import { limits } from './limits.ts';
+import { directCaller } from './messages-reply.ts';
 import { ToolInput } from './messages-tool-block.ts';
-import { namedEvent } from './sse-writer.ts';
+import { namedEvent, openDelta } from './sse-writer.ts';
 import type { ToolIds } from './tool-ids.ts';
 import type { ToolNames } from './tool-names.ts';
 import { UpstreamFault } from './upstream-fault.ts';
@@ -31,7 +33,10 @@ interface Waiting {
 export class MessagesBlocks {
   readonly #names: ToolNames;
   readonly #ids: ToolIds;
+  readonly #kept: KeptAnswer;
   #index = -1;
+  /** What the deltas of the open block have in common. */
+  #frame = '';
   #open: OpenBlock | undefined;
   #waiting: Waiting[] = [];
   #held = 0;
@@ -39,9 +44,15 @@ export class MessagesBlocks {
   usedTool = false;
   refused = false;
 
-  constructor(names: ToolNames, ids: ToolIds) {
+  constructor(names: ToolNames, ids: ToolIds, kept: KeptAnswer) {
     this.#names = names;
     this.#ids = ids;
+    this.#kept = kept;
+  }
+
+  /** Whether what the node wants to see again was too large to be given out. */
+  get keptLost(): boolean {
+    return this.#kept.lost;
   }
 
   /** Writes what an event says, now or when its turn comes. Throws an UpstreamFault for what cannot become a sound message. */
@@ -59,6 +70,7 @@ export class MessagesBlocks {
   end(finish: Finish, out: string[]): void {
     for (const { events } of this.#waiting) for (const event of events) this.#write(event, out, finish);
     this.#waiting = [];
+    this.#giveKept(out, finish);
     this.#close(out, finish);
   }
 
@@ -99,6 +111,7 @@ export class MessagesBlocks {
     else if (event.type === 'signature') this.#sign(event.signature, out);
     else if (event.type === 'tool_start') this.#startTool(event, out, finish);
     else if (event.type === 'tool_arguments') this.#arguments(event, out);
+    else if (event.type === 'kept') this.#kept.take(event.piece);
     else if (event.type === 'refusal') {
       this.refused = true;
       this.#text('text', event.text, out, finish);
@@ -112,19 +125,20 @@ export class MessagesBlocks {
         this.#space[kind] += text;
         return;
       }
+      if (kind === 'text') this.#giveKept(out, finish);
       this.#start(
-        kind === 'text' ? { type: kind, text: '' } : { type: kind, thinking: '', signature: '' },
+        kind === 'text'
+          ? { type: kind, text: '', citations: null }
+          : { type: kind, thinking: '', signature: '' },
         out,
         finish,
       );
       this.#open = { kind };
+      this.#frame = blockDeltas(this.#index, kind);
     }
     const whole = this.#space[kind] + text;
     this.#space[kind] = '';
-    this.#delta(
-      kind === 'text' ? { type: 'text_delta', text: whole } : { type: 'thinking_delta', thinking: whole },
-      out,
-    );
+    out.push(blockDelta(this.#frame, whole));
   }
 
   /** The signature ends its block: what is thought after it belongs to the next. */
@@ -135,15 +149,26 @@ export class MessagesBlocks {
   #startTool({ call, id, name }: ToolStart, out: string[], finish: Finish): void {
     this.#space.text = '';
     this.#space.thinking = '';
-    const block = {
-      type: 'tool_use',
-      id: this.#ids.take(id),
-      name: this.#names.origin(name).name,
-      input: {},
-    };
-    this.#start(block, out, finish);
+    const callerId = this.#ids.take(id);
+    this.#kept.started(call, callerId);
+    this.#giveKept(out, finish);
+    const { name: callerName } = this.#names.origin(name);
+    const caller = directCaller;
+    this.#start({ type: 'tool_use', id: callerId, name: callerName, input: {}, caller }, out, finish);
     this.#open = { kind: 'tool', call, input: new ToolInput() };
     this.usedTool = true;
+  }
+
+  /** What the node wants to see again: it signs the thinking that is open, or is a block that nobody can read. */
+  #giveKept(out: string[], finish: Finish): void {
+    const packed = this.#kept.pack();
+    if (packed === undefined) return;
+    if (this.#open?.kind === 'thinking') {
+      this.#close(out, finish, packed);
+      return;
+    }
+    this.#start({ type: 'redacted_thinking', data: packed }, out, finish);
+    this.#stop(out);
   }
 
   #arguments(event: ToolArguments, out: string[]): void {
@@ -171,10 +196,27 @@ export class MessagesBlocks {
     if (this.#open.kind === 'thinking') this.#delta({ type: 'signature_delta', signature }, out);
     if (this.#open.kind === 'tool') this.#inputDelta(this.#open.input.end(finish), out);
     this.#open = undefined;
+    this.#stop(out);
+  }
+
+  #stop(out: string[]): void {
     out.push(namedEvent({ type: 'content_block_stop', index: this.#index }));
   }
 }
 
+/** What all deltas of a block of text say before it (`blockDelta`). */
+function blockDeltas(index: number, kind: TextKind): string {
+  const start = `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":`;
+  return kind === 'text'
+    ? `${start}{"type":"text_delta","text":`
+    : `${start}{"type":"thinking_delta","estimated_tokens":null,"thinking":`;
+}
+
+function blockDelta(frame: string, text: string): string {
+  return `${openDelta(frame, text)}}}\n\n`;
+}
+
 function callOf(event: ChatEvent): number | undefined {
+  if (event.type === 'kept') return 'call' in event.piece ? event.piece.call : undefined;
   return event.type === 'tool_start' || event.type === 'tool_arguments' ? event.call : undefined;
 }

@@ -1,26 +1,31 @@
 import type { ChatAnswer } from './chat-reply.ts';
 import type { ConvertedReply } from './conversion.ts';
-import { isObject, parseJson } from './json.ts';
+import { isObject, parseJsonAsWritten } from './json.ts';
+import { KeptAnswer } from './kept-answer.ts';
 import type { MessagesState } from './messages-request.ts';
 import { messagesStop } from './messages-stop.ts';
-import { messagesUsage } from './messages-usage.ts';
+import { isTierLost, messageUsage } from './messages-usage.ts';
 import { ToolIds } from './tool-ids.ts';
 
 /** Converts a chat answer to a message: thinking, text, tool_use, and no block that is empty. */
 export function convertMessagesReply(answer: ChatAnswer, state: MessagesState): ConvertedReply {
   const { finish, stopString, toolCalls } = answer;
   const ids = new ToolIds(state.newId, 'toolu_');
-  const content: object[] = [];
-  for (const { text, signature } of answer.reasoning) {
-    if (text.trim() !== '') content.push({ type: 'thinking', thinking: text, signature });
+  const callIds = toolCalls.map(({ id }) => ids.take(id));
+  const kept = new KeptAnswer(state.nodeModel);
+  for (const piece of answer.kept) kept.take(piece);
+  for (const [call, { extra }] of toolCalls.entries()) {
+    if (extra !== undefined) kept.take({ call, extra });
+    kept.started(call, callIds[call] ?? '');
   }
+  const content: object[] = thinkingBlocks(answer.reasoning, kept.pack());
   for (const text of [answer.text, answer.refusal]) {
-    if (text.trim() !== '') content.push({ type: 'text', text });
+    if (text.trim() !== '') content.push({ type: 'text', text, citations: null });
   }
-  for (const call of toolCalls) {
+  for (const [index, call] of toolCalls.entries()) {
     const { name } = state.names.origin(call.name);
     const input = toolInput(call.arguments, finish);
-    content.push({ type: 'tool_use', id: ids.take(call.id), name, input });
+    content.push({ type: 'tool_use', id: callIds[index], name, input, caller: directCaller });
   }
   const usedTool = toolCalls.length > 0;
   const refused = answer.refusal !== '';
@@ -29,9 +34,30 @@ export function convertMessagesReply(answer: ChatAnswer, state: MessagesState): 
     ...emptyMessage(state.newId('msg_'), state.model),
     content,
     ...stop,
-    usage: messagesUsage(answer.usage),
+    usage: messageUsage(answer.usage, answer.serviceTier),
   };
-  return { json: JSON.stringify(body), lost: answer.citations.length > 0 ? ['annotations'] : [] };
+  const lost = new Set(answer.unread);
+  if (answer.citations.length > 0) lost.add('annotations');
+  if (answer.logprobs.length > 0) lost.add('logprobs');
+  if (isTierLost(answer.serviceTier)) lost.add('service_tier');
+  if (kept.lost) lost.add('signature');
+  return { json: JSON.stringify(body), lost: [...lost] };
+}
+
+/** Who calls a tool: the model, and no program of Anthropic's. */
+export const directCaller = { type: 'direct' } as const;
+
+/** Reasoning, with what the node wants to see again as the signature of its last block, or in a block that nobody can read. */
+function thinkingBlocks(reasoning: ChatAnswer['reasoning'], packed: string | undefined): object[] {
+  const said = reasoning.filter(({ text }) => text.trim() !== '');
+  const signs = packed !== undefined && said.at(-1)?.signature === '';
+  const blocks: object[] = said.map(({ text, signature }, index) => ({
+    type: 'thinking',
+    thinking: text,
+    signature: signs && index === said.length - 1 ? packed : signature,
+  }));
+  if (packed !== undefined && !signs) blocks.push({ type: 'redacted_thinking', data: packed });
+  return blocks;
 }
 
 /** A message before anything is in it; clients check the prefix of the id when they send it back. */
@@ -43,6 +69,7 @@ export function emptyMessage(id: string, model: string) {
     model,
     content: [],
     container: null,
+    context_management: null,
     diagnostics: null,
     stop_reason: null,
     stop_sequence: null,
@@ -54,7 +81,8 @@ export function emptyMessage(id: string, model: string) {
 function toolInput(text: string, finish: ChatAnswer['finish']): object {
   const trimmed = text.trim();
   if (trimmed === '' || trimmed === 'null') return {};
-  const input = parseJson(trimmed);
+  // With the digits of the node's numbers: a streamed reply has them too.
+  const input = parseJsonAsWritten(trimmed);
   if (isObject(input)) return input;
   return finish === 'length' || finish === 'filter' ? {} : { _raw: text };
 }

@@ -2,12 +2,13 @@ import type { ChatEvent, StreamEnd } from './chat-event.ts';
 import { ChatStream } from './chat-stream.ts';
 import { type ChatUsage, noUsage } from './chat-usage.ts';
 import type { ConvertedStream } from './conversion.ts';
+import { KeptAnswer } from './kept-answer.ts';
 import { MessagesBlocks } from './messages-blocks.ts';
 import { messagesError } from './messages-errors.ts';
 import { emptyMessage } from './messages-reply.ts';
 import type { MessagesState } from './messages-request.ts';
 import { messagesStop } from './messages-stop.ts';
-import { messagesUsage } from './messages-usage.ts';
+import { isTierLost, messagesUsage, messageUsage } from './messages-usage.ts';
 import { namedEvent } from './sse-writer.ts';
 import { ToolIds } from './tool-ids.ts';
 import { UpstreamFault } from './upstream-fault.ts';
@@ -38,7 +39,11 @@ class MessagesStream implements ConvertedStream<MessagesOpened> {
 
   constructor(state: MessagesState, opened: MessagesOpened | undefined) {
     this.#state = state;
-    this.#blocks = new MessagesBlocks(state.names, new ToolIds(state.newId, 'toolu_'));
+    this.#blocks = new MessagesBlocks(
+      state.names,
+      new ToolIds(state.newId, 'toolu_'),
+      new KeptAnswer(state.nodeModel),
+    );
     this.opened = opened;
     this.#id = opened?.id ?? state.newId('msg_');
   }
@@ -48,7 +53,7 @@ class MessagesStream implements ConvertedStream<MessagesOpened> {
   }
 
   get lost(): readonly string[] {
-    return [...this.#lost];
+    return [...new Set([...this.#lost, ...this.#chat.unread])];
   }
 
   push(bytes: Uint8Array): string[] {
@@ -92,7 +97,10 @@ class MessagesStream implements ConvertedStream<MessagesOpened> {
     if (event.type === 'fault') this.fault = event.fault;
     else if (event.type === 'end') this.#finish(event, out);
     else if (event.type === 'citation') this.#lost.add('annotations');
-    else this.#blocks.take(event, out);
+    else {
+      if (event.type === 'text' && event.logprobs.length > 0) this.#lost.add('logprobs');
+      this.#blocks.take(event, out);
+    }
   }
 
   #finish(end: StreamEnd, out: string[]): void {
@@ -100,7 +108,11 @@ class MessagesStream implements ConvertedStream<MessagesOpened> {
     const { usedTool, refused } = this.#blocks;
     const { stopSequences } = this.#state;
     const stop = messagesStop({ ...end, usedTool, refused, stopSequences });
-    out.push(namedEvent({ type: 'message_delta', delta: stop, usage: messagesUsage(end.usage) }));
+    const delta = { ...stop, container: null };
+    const usage = messagesUsage(end.usage);
+    out.push(namedEvent({ type: 'message_delta', delta, usage, context_management: null }));
+    if (isTierLost(end.serviceTier)) this.#lost.add('service_tier');
+    if (this.#blocks.keptLost) this.#lost.add('signature');
     out.push(namedEvent({ type: 'message_stop' }));
     this.done = true;
   }
@@ -108,7 +120,8 @@ class MessagesStream implements ConvertedStream<MessagesOpened> {
   #open(): string[] {
     if (this.opened !== undefined) return [];
     this.opened = { id: this.#id };
-    const message = { ...emptyMessage(this.#id, this.#state.model), usage: messagesUsage(noUsage) };
+    const usage = messageUsage(noUsage, this.#chat.serviceTier);
+    const message = { ...emptyMessage(this.#id, this.#state.model), usage };
     return [namedEvent({ type: 'message_start', message })];
   }
 }

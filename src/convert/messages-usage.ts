@@ -1,7 +1,8 @@
 import type { ChatUsage } from './chat-usage.ts';
 
-/** Usage as Messages says it: input without what was read from or written to the cache. */
+/** Usage as Messages says it at the end of a stream: input without what was read from or written to the cache. */
 export function messagesUsage(usage: ChatUsage): object {
+  const { reasoning } = usage;
   const read = usage.cacheRead ?? 0;
   const written = usage.cacheWrite ?? 0;
   return {
@@ -9,6 +10,30 @@ export function messagesUsage(usage: ChatUsage): object {
     cache_creation_input_tokens: written,
     cache_read_input_tokens: read,
     output_tokens: usage.completion,
-    ...(usage.reasoning === undefined ? {} : { output_tokens_details: { thinking_tokens: usage.reasoning } }),
+    output_tokens_details: reasoning === undefined ? null : { thinking_tokens: reasoning },
+    server_tool_use: null,
+    iterations: null,
+    fallback_credit: null,
   };
+}
+
+/** The usage of a whole message, and of one that begins. What chat-completions cannot say is null, as the types want it. */
+export function messageUsage(usage: ChatUsage, serviceTier: string | undefined): object {
+  return {
+    ...messagesUsage(usage),
+    cache_creation: null,
+    inference_geo: null,
+    service_tier: messagesTier(serviceTier) ?? null,
+    speed: null,
+  };
+}
+
+/** Whether a tier that a node names has no word in Messages. */
+export function isTierLost(serviceTier: string | undefined): boolean {
+  return serviceTier !== undefined && messagesTier(serviceTier) === undefined;
+}
+
+function messagesTier(serviceTier: string | undefined): 'standard' | 'priority' | undefined {
+  if (serviceTier === 'default' || serviceTier === 'standard') return 'standard';
+  return serviceTier === 'priority' ? 'priority' : undefined;
 }

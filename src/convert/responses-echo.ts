@@ -31,6 +31,8 @@ export function echoJson(body: JsonObject, model: string): string {
     member(body, 'metadata', ',"metadata":{}') +
     member(body, 'safety_identifier', ',"safety_identifier":null') +
     member(body, 'prompt_cache_key', ',"prompt_cache_key":null') +
+    // No program is part of anything here.
+    ',"access_programs":null' +
     (typeof user === 'string' ? `,"user":${JSON.stringify(user)}` : '')
   );
 }

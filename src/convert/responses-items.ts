@@ -47,23 +47,28 @@ export function messageItem(id: string, status: ItemStatus, content: readonly Me
   return { type: 'message', id, status, role: 'assistant', content };
 }
 
-/** Reasoning as a summary, where the request asked for one, or as text; `text` undefined: nothing yet. */
+/** What a reasoning item holds; both undefined: nothing yet. */
+export interface ReasoningContent {
+  readonly text?: string | undefined;
+  /** What the node wants to see again (kept-signatures.ts). */
+  readonly encrypted?: string | undefined;
+}
+
+/** Reasoning as a summary, where the request asked for one, or as text. */
 export function reasoningItem(
   id: string,
   status: ItemStatus,
-  text: string | undefined,
+  { text, encrypted }: ReasoningContent,
   summarized: boolean,
 ): ResponsesItem {
   const said = text === undefined ? [] : [text];
-  if (summarized)
-    return {
-      type: 'reasoning',
-      id,
-      status,
-      summary: said.map((part) => ({ type: 'summary_text', text: part })),
-    };
+  const sealed = encrypted === undefined ? {} : { encrypted_content: encrypted };
+  if (summarized) {
+    const summary = said.map((part) => ({ type: 'summary_text', text: part }));
+    return { type: 'reasoning', id, status, summary, ...sealed };
+  }
   const content = said.map((part) => ({ type: 'reasoning_text', text: part }));
-  return { type: 'reasoning', id, status, summary: [], content };
+  return { type: 'reasoning', id, status, summary: [], content, ...sealed };
 }
 
 /** A call of a function, a free-text tool or the caller's search, under the name and namespace that the caller knows. */

@@ -57,7 +57,8 @@ function responsesUsage(usage: ChatUsage) {
     input_tokens: prompt,
     input_tokens_details: {
       cached_tokens: cacheRead ?? 0,
-      cache_write_tokens: cacheWrite,
+      // Required by the types: a client that adds it up would come to NaN.
+      cache_write_tokens: cacheWrite ?? 0,
     },
     output_tokens: completion,
     output_tokens_details: { reasoning_tokens: reasoning ?? 0 },

@@ -12,6 +12,8 @@ export class OpenReasoning {
   readonly #emit: Emit;
   readonly #deltas: string;
   readonly #text = new GrowingText();
+  #begun = false;
+  #encrypted: string | undefined;
   #final: ResponsesItem | undefined;
 
   constructor(place: ItemPlace, summarized: boolean, emit: Emit) {
@@ -19,12 +21,22 @@ export class OpenReasoning {
     this.#summarized = summarized;
     this.#emit = emit;
     this.#deltas = deltaFrame({ type: this.#type('text.delta'), ...this.#at() });
-    const item = reasoningItem(place.id, 'in_progress', undefined, summarized);
+    const item = reasoningItem(place.id, 'in_progress', {}, summarized);
     emit({ type: 'response.output_item.added', output_index: place.index, item });
-    emit({ type: this.#type('part.added'), ...this.#at(), part: this.#part('') });
+  }
+
+  /** Adds what the node wants to see again; the item may have no text. */
+  seal(encrypted: string): void {
+    this.#encrypted = encrypted;
+  }
+
+  get isSealed(): boolean {
+    return this.#encrypted !== undefined;
   }
 
   add(text: string): void {
+    if (!this.#begun) this.#emit({ type: this.#type('part.added'), ...this.#at(), part: this.#part('') });
+    this.#begun = true;
     this.#text.add(text);
     this.#emit(openDelta(this.#deltas, text));
   }
@@ -32,15 +44,22 @@ export class OpenReasoning {
   close(status: ItemStatus): void {
     const text = this.#text.read();
     const at = this.#at();
-    this.#emit({ type: this.#type('text.done'), ...at, text });
-    this.#emit({ type: this.#type('part.done'), ...at, part: this.#part(text) });
-    this.#final = reasoningItem(this.#place.id, status, text, this.#summarized);
+    if (this.#begun) {
+      this.#emit({ type: this.#type('text.done'), ...at, text });
+      this.#emit({ type: this.#type('part.done'), ...at, part: this.#part(text) });
+    }
+    this.#final = this.#item(status);
     const { index } = this.#place;
     this.#emit({ type: 'response.output_item.done', output_index: index, item: this.#final });
   }
 
   snapshot(): ResponsesItem {
-    return this.#final ?? reasoningItem(this.#place.id, 'incomplete', this.#text.read(), this.#summarized);
+    return this.#final ?? this.#item('incomplete');
+  }
+
+  #item(status: ItemStatus): ResponsesItem {
+    const text = this.#begun ? this.#text.read() : undefined;
+    return reasoningItem(this.#place.id, status, { text, encrypted: this.#encrypted }, this.#summarized);
   }
 
   #type(step: 'part.added' | 'part.done' | 'text.delta' | 'text.done'): string {

@@ -1,4 +1,5 @@
 import type { ChatEvent, ToolArguments, ToolStart } from './chat-event.ts';
+import { KeptAnswer } from './kept-answer.ts';
 import { limits } from './limits.ts';
 import { callPrefix, type ItemStatus, type ResponsesItem } from './responses-items.ts';
 import { OpenCall } from './responses-open-call.ts';
@@ -28,6 +29,7 @@ export class ResponsesOutput {
   readonly #items: OpenItem[] = [];
   readonly #open = new Set<OpenItem>();
   readonly #calls = new Map<number, OpenCall>();
+  readonly #kept: KeptAnswer;
   #citations: UrlCitation[] = [];
   #weight = 0;
   #hasText = false;
@@ -38,6 +40,7 @@ export class ResponsesOutput {
     this.#state = state;
     this.#emit = emit;
     this.#ids = new ToolIds(state.newId, 'call_');
+    this.#kept = new KeptAnswer(state.nodeModel);
   }
 
   /** Throws an `oversize` fault beyond the bound. */
@@ -49,11 +52,14 @@ export class ResponsesOutput {
     else if (event.type === 'tool_start') this.#start(event);
     else if (event.type === 'tool_arguments') this.#arguments(event);
     else if (event.type === 'citation') this.#cite(event.citation);
+    else if (event.type === 'kept') this.#kept.take(event.piece);
     else this.lost.add('signature');
   }
 
   /** Closes what is open, in order. `cut`: the answer was ended by a limit or a filter. */
   end(cut: boolean): void {
+    this.#giveKept();
+    if (this.#kept.lost) this.lost.add('signature');
     const last = this.#items.at(-1);
     for (const item of this.#open)
       this.#close(item, cut && (item === last || !item.isWhole) ? 'incomplete' : 'completed');
@@ -68,6 +74,7 @@ export class ResponsesOutput {
   #text(text: string, logprobs: readonly unknown[]): void {
     const message = this.#message();
     const told = this.#state.logprobs ? logprobs : [];
+    if (logprobs.length > told.length) this.lost.add('logprobs');
     if (told.length > 0) this.#weigh(told.length * logprobWeight);
     message.say(text, told);
     this.#hasText = true;
@@ -86,8 +93,11 @@ export class ResponsesOutput {
 
   #start(event: ToolStart): void {
     const origin = this.#state.names.origin(event.name);
+    const callId = this.#ids.take(event.id);
+    this.#kept.started(event.call, callId);
+    this.#giveKept();
     const place = this.#place(callPrefix(origin));
-    const call = new OpenCall({ ...place, callId: this.#ids.take(event.id), origin }, this.#emit);
+    const call = new OpenCall({ ...place, callId, origin }, this.#emit);
     this.#add(call);
     this.#calls.set(event.call, call);
   }
@@ -104,9 +114,17 @@ export class ResponsesOutput {
     return message;
   }
 
+  /** What the node wants to see again is a reasoning item's encrypted content, before the call that it belongs to. */
+  #giveKept(): void {
+    const packed = this.#kept.pack();
+    if (packed === undefined) return;
+    this.#weigh(packed.length);
+    this.#reasoning().seal(packed);
+  }
+
   #reasoning(): OpenReasoning {
     const last = this.#items.at(-1);
-    if (last instanceof OpenReasoning) return last;
+    if (last instanceof OpenReasoning && !last.isSealed) return last;
     const reasoning = new OpenReasoning(this.#place('rs_'), this.#state.summarized, this.#emit);
     this.#add(reasoning);
     return reasoning;

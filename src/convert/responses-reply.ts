@@ -2,6 +2,7 @@ import type { ChatAnswer } from './chat-reply.ts';
 import type { ChatToolCall } from './chat-tool-calls.ts';
 import type { ConvertedReply } from './conversion.ts';
 import { isObject, parseJson } from './json.ts';
+import { KeptAnswer } from './kept-answer.ts';
 import {
   callItem,
   callPrefix,
@@ -24,19 +25,38 @@ export function convertResponsesReply(answer: ChatAnswer, state: ResponsesState)
   const { finish, usage, serviceTier } = answer;
   const ending = endingOf(finish);
   const output: ResponsesItem[] = [];
-  addReasoning(answer, state, output);
+  const ids = new ToolIds(state.newId, 'call_');
+  const callIds = answer.toolCalls.map(({ id }) => ids.take(id));
+  const kept = keptOf(answer, state, callIds);
+  addReasoning(answer, state, kept.pack(), output);
   addMessage(answer, state, output);
-  addCalls(answer, state, output);
+  addCalls(answer, state, callIds, output);
   const last = output.at(-1);
   if (ending.status === 'incomplete' && last !== undefined)
     output[output.length - 1] = { ...last, status: ending.status };
   const progress = { ...ending, output, usage, serviceTier };
-  return { json: responseJson(newIdentity(state), progress, state), lost: lostOf(answer) };
+  return { json: responseJson(newIdentity(state), progress, state), lost: lostOf(answer, state, kept) };
 }
 
-function addReasoning(answer: ChatAnswer, state: ResponsesState, output: ResponsesItem[]): void {
-  const text = answer.reasoning.map((piece) => piece.text).join('');
-  if (text !== '') output.push(reasoningItem(state.newId('rs_'), 'completed', text, state.summarized));
+function keptOf(answer: ChatAnswer, state: ResponsesState, callIds: readonly string[]): KeptAnswer {
+  const kept = new KeptAnswer(state.nodeModel);
+  for (const piece of answer.kept) kept.take(piece);
+  for (const [call, { extra }] of answer.toolCalls.entries()) {
+    if (extra !== undefined) kept.take({ call, extra });
+    kept.started(call, callIds[call] ?? '');
+  }
+  return kept;
+}
+
+function addReasoning(
+  answer: ChatAnswer,
+  state: ResponsesState,
+  encrypted: string | undefined,
+  output: ResponsesItem[],
+): void {
+  const text = answer.reasoning.map((piece) => piece.text).join('') || undefined;
+  if (text === undefined && encrypted === undefined) return;
+  output.push(reasoningItem(state.newId('rs_'), 'completed', { text, encrypted }, state.summarized));
 }
 
 function addMessage(answer: ChatAnswer, state: ResponsesState, output: ResponsesItem[]): void {
@@ -48,12 +68,15 @@ function addMessage(answer: ChatAnswer, state: ResponsesState, output: Responses
   if (content.length > 0) output.push(messageItem(state.newId('msg_'), 'completed', content));
 }
 
-function addCalls(answer: ChatAnswer, state: ResponsesState, output: ResponsesItem[]): void {
-  if (answer.toolCalls.length === 0) return;
-  const ids = new ToolIds(state.newId, 'call_');
-  for (const call of answer.toolCalls) {
+function addCalls(
+  answer: ChatAnswer,
+  state: ResponsesState,
+  callIds: readonly string[],
+  output: ResponsesItem[],
+): void {
+  for (const [index, call] of answer.toolCalls.entries()) {
     const origin = state.names.origin(call.name);
-    const identity = { id: state.newId(callPrefix(origin)), callId: ids.take(call.id), origin };
+    const identity = { id: state.newId(callPrefix(origin)), callId: callIds[index] ?? '', origin };
     const text = origin.custom === true ? customInput(call.arguments) : wholeArguments(call.arguments);
     const cut = endingOf(answer.finish).status === 'incomplete' && isCut(call);
     output.push(callItem(identity, cut ? 'incomplete' : 'completed', text));
@@ -65,9 +88,10 @@ function isCut(call: ChatToolCall): boolean {
   return call.arguments.trim() !== '' && !isObject(parseJson(call.arguments));
 }
 
-function lostOf(answer: ChatAnswer): readonly string[] {
-  const lost: string[] = [];
-  if (answer.citations.length > 0 && answer.text === '') lost.push('annotations');
-  if (answer.reasoning.some((piece) => piece.signature !== '')) lost.push('signature');
-  return lost;
+function lostOf(answer: ChatAnswer, state: ResponsesState, kept: KeptAnswer): readonly string[] {
+  const lost = new Set(answer.unread);
+  if (answer.citations.length > 0 && answer.text === '') lost.add('annotations');
+  if (kept.lost || answer.reasoning.some((piece) => piece.signature !== '')) lost.add('signature');
+  if (answer.logprobs.length > 0 && !(state.logprobs && answer.text !== '')) lost.add('logprobs');
+  return [...lost];
 }

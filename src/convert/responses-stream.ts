@@ -64,7 +64,7 @@ class ResponsesStream implements ConvertedStream<ResponsesOpened> {
   }
 
   get lost(): readonly string[] {
-    return [...this.#output.lost];
+    return [...new Set([...this.#output.lost, ...this.#chat.unread])];
   }
 
   push(bytes: Uint8Array): string[] {

@@ -1,5 +1,5 @@
 import type { Fields } from './fields.ts';
-import { isObject, type JsonObject, parseJson } from './json.ts';
+import { isObject, type JsonObject, parseJsonAsWritten } from './json.ts';
 import type { ToolOrigin } from './tool-names.ts';
 
 /**
@@ -21,7 +21,7 @@ export function searchArguments(item: Fields): string {
 
 /** The arguments of a search that a node asks for: an object, whatever the node wrote. */
 export function readSearchArguments(text: string): JsonObject {
-  const value = parseJson(text);
+  const value = parseJsonAsWritten(text);
   return isObject(value) ? value : {};
 }
 

@@ -38,7 +38,7 @@ function firstFails(behaviour: Behaviour): void {
 }
 
 /** What the standard answer is, told whole. */
-const whole = [{ type: 'text', text: 'w0 w1 w2 w3 w4 ' }];
+const whole = [{ type: 'text', text: 'w0 w1 w2 w3 w4 ', citations: null }];
 const role =
   'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}\n\n';
 

@@ -28,7 +28,7 @@ export interface RequestFrame {
   /** What a request needs at least. */
   readonly basis: Fields;
   readonly arounds: readonly Around[];
-  /** What objects need besides what their types require, by their `type` or `role`. */
+  /** What objects need besides what their types require, by the name of their type, and by their `type` or `role`. */
   readonly needs: Readonly<Record<string, Fields>>;
 }
 
@@ -170,7 +170,7 @@ class Walker {
     }
     const [tag, values] = tags ?? ['', []];
     const tagged = tags === undefined ? [basis] : values.map((value) => ({ ...basis, [tag]: value }));
-    return tagged.map((fields) => ({ ...fields, ...this.#needs[tagOf(fields)] }));
+    return tagged.map((fields) => ({ ...fields, ...this.#needs[type], ...this.#needs[tagOf(fields)] }));
   }
 
   #least(alternatives: readonly Alternative[], name: string, depth: number): unknown {

@@ -3,8 +3,14 @@ import type { Alternative, Shape, TypeGraph } from './type-graph.ts';
 
 /** The types of an SDK, by the file that `npm run generate` wrote. */
 export function readTypeGraph(name: string): TypeGraph {
-  return JSON.parse(readFileSync(new URL(`${name}.json`, import.meta.url), 'utf8')) as TypeGraph;
+  const known = graphs.get(name);
+  if (known !== undefined) return known;
+  const graph = JSON.parse(readFileSync(new URL(`${name}.json`, import.meta.url), 'utf8')) as TypeGraph;
+  graphs.set(name, graph);
+  return graph;
 }
+
+const graphs = new Map<string, TypeGraph>();
 
 /** The members of an object type. */
 export function shapeOf(graph: TypeGraph, name: string): Shape {

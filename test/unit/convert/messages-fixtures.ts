@@ -14,6 +14,16 @@ export function countingIds(): (prefix: string) => string {
   };
 }
 
+/** A block of text as a reply has it. */
+export function text(value: string): object {
+  return { type: 'text', text: value, citations: null };
+}
+
+/** A call of a tool as a reply has it. */
+export function tool(id: string, name: string, input: object = {}): object {
+  return { type: 'tool_use', id, name, input, caller: { type: 'direct' } };
+}
+
 /** The dialect of an ordinary node, with wishes. */
 function dialect(wish: DialectWish = {}, host = 'vllm.example'): Dialect {
   return resolveDialect({ host, model: 'm', node: wish });

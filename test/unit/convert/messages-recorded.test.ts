@@ -1,16 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readMessagesStream } from '../../wire/grammar/messages.ts';
-import { countingIds, state, streamed } from './messages-fixtures.ts';
+import { countingIds, state, streamed, text, tool } from './messages-fixtures.ts';
 
 const folder = new URL('../../wire/streams/', import.meta.url);
 const names = readdirSync(folder)
   .filter((name) => name.endsWith('.sse'))
   .map((name) => name.replace('.sse', ''));
 
-const text = (value: string) => ({ type: 'text', text: value });
 const thinking = (value: string, signature = '') => ({ type: 'thinking', thinking: value, signature });
-const tool = (id: string, name: string, input: object = {}) => ({ type: 'tool_use', id, name, input });
 
 interface Told {
   readonly content: readonly object[];

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { readChatBody } from '../../../src/convert/chat-body.ts';
+import { packSignatures } from '../../../src/convert/kept-signatures.ts';
 import { convertMessagesReply } from '../../../src/convert/messages-reply.ts';
 import { callEntry, chatSse, delta, usageChunk } from './chat-chunks.ts';
-import { state } from './messages-fixtures.ts';
+import { state, text, tool } from './messages-fixtures.ts';
 
 function reply(
   message: unknown,
@@ -16,10 +17,14 @@ function reply(
   return JSON.parse(json) as Record<string, unknown>;
 }
 
-const text = (value: string) => ({ type: 'text', text: value });
 const thinking = (value: string, signature = '') => ({ type: 'thinking', thinking: value, signature });
-const tool = (id: string, name: string, input: object = {}) => ({ type: 'tool_use', id, name, input });
 const calls = (...entries: object[]) => ({ content: null, tool_calls: entries });
+
+const details = [
+  { type: 'reasoning.text', text: 'hm', signature: 's' },
+  { type: 'reasoning.encrypted', data: 'x' },
+];
+const packed = packSignatures({ details }, 'node-model');
 
 const contents: readonly [name: string, message: object, content: readonly object[]][] = [
   ['content string', { content: 'a' }, [text('a')]],
@@ -95,13 +100,10 @@ const contents: readonly [name: string, message: object, content: readonly objec
   [
     'reasoning_details',
     {
-      reasoning_details: [
-        { type: 'reasoning.text', text: 'hm', signature: 's' },
-        { type: 'reasoning.encrypted', data: 'x' },
-      ],
+      reasoning_details: details,
       content: 'a',
     },
-    [thinking('hm', 's'), text('a')],
+    [thinking('hm', 's'), { type: 'redacted_thinking', data: packed }, text('a')],
   ],
   ['tool call', calls(callEntry(undefined, 'a', 'f', '{"x":1}')), [tool('a', 'f', { x: 1 })]],
   [
@@ -168,6 +170,7 @@ describe('messages reply', () => {
       model: 'claude-x',
       content: [text('a')],
       container: null,
+      context_management: null,
       diagnostics: null,
       stop_reason: 'end_turn',
       stop_sequence: null,
@@ -177,6 +180,14 @@ describe('messages reply', () => {
         cache_creation_input_tokens: 0,
         cache_read_input_tokens: 0,
         output_tokens: 0,
+        output_tokens_details: null,
+        cache_creation: null,
+        inference_geo: null,
+        server_tool_use: null,
+        service_tier: null,
+        speed: null,
+        iterations: null,
+        fallback_credit: null,
       },
     });
   });

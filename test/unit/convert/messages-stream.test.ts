@@ -3,7 +3,7 @@ import { createMessagesStream } from '../../../src/convert/messages-stream.ts';
 import { UpstreamFault } from '../../../src/convert/upstream-fault.ts';
 import { type ReadMessage, readMessagesStream } from '../../wire/grammar/messages.ts';
 import { call, callEntry, chatSse, delta, usageChunk } from './chat-chunks.ts';
-import { countingIds, state, streamed } from './messages-fixtures.ts';
+import { countingIds, state, streamed, text, tool } from './messages-fixtures.ts';
 
 function read(chunks: readonly unknown[], fields: object = {}): ReadMessage {
   return readMessagesStream(streamed(chatSse(chunks), state(fields)));
@@ -17,9 +17,7 @@ function types(chunks: readonly unknown[]): string[] {
   return [...streamed(chatSse(chunks)).matchAll(/^event: (\w+)$/gm)].map((match) => match[1] ?? '');
 }
 
-const text = (value: string) => ({ type: 'text', text: value });
 const thinking = (value: string, signature = '') => ({ type: 'thinking', thinking: value, signature });
-const tool = (id: string, name: string, input: object = {}) => ({ type: 'tool_use', id, name, input });
 
 const stop = delta({}, 'stop');
 const done = delta({}, 'tool_calls');
@@ -224,6 +222,9 @@ describe('messages stream', () => {
       cache_creation_input_tokens: 1,
       output_tokens: 5,
       output_tokens_details: { thinking_tokens: 2 },
+      server_tool_use: null,
+      iterations: null,
+      fallback_credit: null,
     });
   });
 

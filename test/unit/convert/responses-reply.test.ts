@@ -86,7 +86,7 @@ const outputs: readonly [name: string, message: object, output: readonly unknown
   [
     'legacy function_call',
     { function_call: { name: 'f', arguments: '{}' } },
-    [functionCall('call_2', 'f', '{}')],
+    [functionCall('call_1', 'f', '{}')],
   ],
   [
     'ids that callers cannot take',
@@ -228,7 +228,7 @@ describe('the end of a response', () => {
 });
 
 describe('usage of a response', () => {
-  const zero = { cached_tokens: 0 };
+  const zero = { cached_tokens: 0, cache_write_tokens: 0 };
   const rows: readonly [name: string, usage: unknown, expected: Json][] = [
     [
       'plain',
@@ -263,7 +263,7 @@ describe('usage of a response', () => {
       { prompt_tokens: 9, completion_tokens: 3, prompt_cache_hit_tokens: 6 },
       {
         input_tokens: 9,
-        input_tokens_details: { cached_tokens: 6 },
+        input_tokens_details: { cached_tokens: 6, cache_write_tokens: 0 },
         output_tokens: 3,
         output_tokens_details: { reasoning_tokens: 0 },
         total_tokens: 12,

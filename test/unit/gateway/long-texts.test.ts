@@ -63,7 +63,13 @@ function converted(format: ConvertedFormat, body: unknown, wish: object, write: 
   const { chats, dropped, reply } = convertedFormats[format].convert(body, options);
   const answer = { reasoning: [], text: 'x', refusal: '', toolCalls: [], citations: [], logprobs: [] };
   const end = { finish: 'stop', stopString: undefined, usage: { prompt: 1, completion: 1 } };
-  const answers = chats.map(() => ({ ...answer, ...end, serviceTier: undefined }));
+  const answers = chats.map(() => ({
+    ...answer,
+    ...end,
+    serviceTier: undefined,
+    kept: [],
+    unread: new Set<string>(),
+  }));
   return {
     chats: chats.map((chat) => JSON.parse(write(chat)) as unknown),
     dropped,

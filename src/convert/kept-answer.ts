@@ -1,0 +1,102 @@
+import type { JsonObject } from './json.ts';
+import { type KeptSignatures, packSignatures } from './kept-signatures.ts';
+import { limits } from './limits.ts';
+
+/** A piece of what a node wants to see again: of a call by its number in the answer, of the message, or of its reasoning. */
+export type KeptPiece =
+  | { readonly call: number; readonly extra: JsonObject }
+  | { readonly message: JsonObject }
+  | { readonly details: readonly JsonObject[]; readonly whole: boolean };
+
+/** What a detail weighs besides its texts, in characters. */
+const detailSize = 200;
+
+/**
+ * What a node signs and encrypts in one answer (kept-signatures.ts), collected until there is a place for it: before the
+ * call that it belongs to, because clients cut thinking off the end of a turn.
+ */
+export class KeptAnswer {
+  readonly #model: string;
+  #extras = new Map<number, JsonObject>();
+  readonly #ids = new Map<number, string>();
+  #message: JsonObject | undefined;
+  #details: JsonObject[] = [];
+  #size = 0;
+  /** Whether something was too large to be carried. */
+  lost = false;
+
+  /** `model` is the node's name of the model. */
+  constructor(model: string) {
+    this.#model = model;
+  }
+
+  take(piece: KeptPiece): void {
+    if ('call' in piece) this.#extras.set(piece.call, piece.extra);
+    else if ('message' in piece) this.#message = piece.message;
+    else for (const detail of piece.details) this.#addDetail(detail, piece.whole);
+  }
+
+  /** A call has begun, and has this id for the caller. */
+  started(call: number, id: string): void {
+    this.#ids.set(call, id);
+  }
+
+  /** What was collected since it was last asked for, as a text that the caller brings back; undefined for nothing. */
+  pack(): string | undefined {
+    const kept: { -readonly [K in keyof KeptSignatures]: KeptSignatures[K] } = {};
+    const calls = this.#startedCalls();
+    if (calls.length > 0) kept.calls = Object.fromEntries(calls);
+    if (this.#message !== undefined) kept.message = this.#message;
+    // What is plain text is reasoning like any other; what is encrypted counts only together with the rest.
+    if (this.#details.some(isEncrypted)) kept.details = this.#details;
+    if (Object.keys(kept).length === 0) return undefined;
+    if (kept.details !== undefined) this.#details = [];
+    this.#message = undefined;
+    const packed = packSignatures(kept, this.#model);
+    if (packed === undefined) this.lost = true;
+    return packed;
+  }
+
+  #startedCalls(): readonly [string, JsonObject][] {
+    const calls: [string, JsonObject][] = [];
+    for (const [call, extra] of this.#extras) {
+      const id = this.#ids.get(call);
+      if (id === undefined) continue;
+      calls.push([id, extra]);
+      this.#extras.delete(call);
+    }
+    return calls;
+  }
+
+  /** In a stream the text of one detail comes bit by bit, each with the same index. */
+  #addDetail(detail: JsonObject, whole: boolean): void {
+    const { text, summary, data } = detail;
+    for (const each of [text, summary, data]) this.#size += typeof each === 'string' ? each.length : 0;
+    this.#size += detailSize;
+    if (this.#size > limits.keptSignatures) {
+      this.lost ||= isEncrypted(detail) || this.#details.some(isEncrypted);
+      this.#details = [];
+      return;
+    }
+    const last = this.#details.at(-1);
+    const sameKind = last !== undefined && last['type'] === detail['type'] && !isEncrypted(detail);
+    if (whole || !sameKind || detail['index'] === undefined || last['index'] !== detail['index'])
+      this.#details.push(detail);
+    else this.#details[this.#details.length - 1] = joined(last, detail);
+  }
+}
+
+function isEncrypted(detail: JsonObject): boolean {
+  return typeof detail['data'] === 'string' && detail['data'] !== '';
+}
+
+function joined(before: JsonObject, detail: JsonObject): JsonObject {
+  const fields: Record<string, unknown> = { ...before };
+  for (const [name, value] of Object.entries(detail)) {
+    const known = fields[name];
+    if (value === null || value === undefined) continue;
+    const grows = name === 'text' || name === 'summary';
+    fields[name] = grows && typeof known === 'string' && typeof value === 'string' ? known + value : value;
+  }
+  return fields;
+}

@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import { readChatBody } from '../../../src/convert/chat-body.ts';
+import {
+  type KeptSignatures,
+  packSignatures,
+  unpackSignatures,
+} from '../../../src/convert/kept-signatures.ts';
+import { limits } from '../../../src/convert/limits.ts';
+import {
+  type ConvertedAnswer,
+  plainAnswer,
+  type ReplyFormat,
+  replyFormats,
+  streamedAnswer,
+} from '../../support/sdk-types/reply-formats.ts';
+import { callEntry, chatSse, delta } from './chat-chunks.ts';
+
+// What a node signs or encrypts comes out in a member that the caller's program sends back: of thinking and
+// redacted_thinking blocks, and of reasoning items.
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const google = { google: { thought_signature: 'c2lnbmF0dXJl' } };
+const encrypted = {
+  type: 'reasoning.encrypted',
+  data: 'ZW5j',
+  id: 'a',
+  format: 'google-gemini-v1',
+  index: 1,
+};
+const signedCall = (index: number, id: string) => ({
+  ...callEntry(index, id, 'lookup', '{}'),
+  extra_content: google,
+});
+
+const formats = replyFormats.filter(({ format }) => format !== 'completions');
+
+interface Case {
+  readonly chunks: readonly unknown[];
+  readonly kept: readonly KeptSignatures[];
+  /** Kinds of blocks in order, of a message and of a response. */
+  readonly blocks: readonly string[];
+  readonly items: readonly string[];
+}
+
+const cases: Readonly<Record<string, Case>> = {
+  'a signed call': {
+    chunks: [delta({ tool_calls: [signedCall(0, 'a')] }), delta({}, 'tool_calls')],
+    kept: [{ calls: { a: google } }],
+    blocks: ['redacted_thinking', 'tool_use'],
+    items: ['reasoning', 'function_call'],
+  },
+  'a signed call behind thoughts': {
+    chunks: [
+      delta({ reasoning_content: 'hm' }),
+      delta({ tool_calls: [signedCall(0, 'a')] }),
+      delta({}, 'tool_calls'),
+    ],
+    kept: [{ calls: { a: google } }],
+    blocks: ['thinking', 'tool_use'],
+    items: ['reasoning', 'function_call'],
+  },
+  'a call whose encrypted reasoning comes before it': {
+    chunks: [
+      delta({ reasoning_details: [{ type: 'reasoning.text', text: 'h', index: 0 }] }),
+      delta({ reasoning_details: [{ type: 'reasoning.text', text: 'm', index: 0 }] }),
+      delta({ reasoning_details: [encrypted] }),
+      delta({ tool_calls: [callEntry(0, 'a', 'lookup', '{}')] }),
+      delta({}, 'tool_calls'),
+    ],
+    kept: [{ details: [{ type: 'reasoning.text', text: 'hm', index: 0 }, encrypted] }],
+    blocks: ['thinking', 'tool_use'],
+    items: ['reasoning', 'function_call'],
+  },
+  'a signed text': {
+    chunks: [delta({ content: 'a' }), delta({ extra_content: google }), delta({}, 'stop')],
+    kept: [{ message: google }],
+    blocks: ['text', 'redacted_thinking'],
+    items: ['message', 'reasoning'],
+  },
+  'reasoning that is no secret': {
+    chunks: [
+      delta({ reasoning_details: [{ type: 'reasoning.text', text: 'hm' }], content: 'a' }),
+      delta({}, 'stop'),
+    ],
+    kept: [],
+    blocks: ['thinking', 'text'],
+    items: ['reasoning', 'message'],
+  },
+};
+
+/** Of a reply, or of the blocks and items that events begin and end: kinds, and what is packed. */
+function read({ reply, events }: ConvertedAnswer): {
+  readonly kinds: readonly unknown[];
+  readonly packed: readonly KeptSignatures[];
+} {
+  const parts = reply === undefined ? streamedParts(events as readonly Fields[]) : partsOf(reply as Fields);
+  const texts = parts.flatMap((part) => [part['signature'], part['data'], part['encrypted_content']]);
+  const packed = texts.flatMap((text) => {
+    const kept = typeof text === 'string' ? unpackSignatures(text, 'm') : undefined;
+    return kept === undefined ? [] : [kept];
+  });
+  return { kinds: parts.map((part) => part['type']), packed };
+}
+
+function partsOf(reply: Fields): readonly Fields[] {
+  return (reply['content'] ?? reply['output']) as readonly Fields[];
+}
+
+function streamedParts(events: readonly Fields[]): readonly Fields[] {
+  const parts: Record<string, unknown>[] = [];
+  for (const event of events) {
+    const { type, content_block: block, delta: change, item } = event as Record<string, Fields | undefined>;
+    if (block !== undefined) parts.push({ ...block });
+    if (change?.['type'] === 'signature_delta')
+      Object.assign(parts.at(-1) ?? {}, { signature: change['signature'] });
+    if (item !== undefined && String(type).endsWith('done')) parts.push({ ...item });
+  }
+  return parts;
+}
+
+describe.each(formats)('$name', (frame: ReplyFormat) => {
+  it.each(Object.entries(cases))('streamed: %s', (_, { chunks, kept, blocks, items }) => {
+    const answer = streamedAnswer(frame, Buffer.from(chatSse(chunks)).toString());
+    const { kinds, packed } = read(answer);
+    expect(packed).toEqual(kept);
+    expect(kinds).toEqual(frame.format === 'messages' ? blocks : items);
+    expect(answer.lost).toEqual([]);
+  });
+
+  it.each(Object.entries(cases))('plain: %s', (_, { chunks, kept }) => {
+    const { packed } = read(plainAnswer(frame, Buffer.from(chatSse(chunks)).toString()));
+    expect(packed).toEqual(kept);
+  });
+
+  it('a signature for each of several calls, before its call', () => {
+    const calls = [signedCall(0, 'a'), callEntry(1, 'b', 'lookup', '{}'), signedCall(2, 'c')];
+    const chunks = [...calls.map((call) => delta({ tool_calls: [call] })), delta({}, 'tool_calls')];
+    const { packed, kinds } = read(streamedAnswer(frame, Buffer.from(chatSse(chunks)).toString()));
+    expect(packed).toEqual([{ calls: { a: google } }, { calls: { c: google } }]);
+    expect(kinds).toHaveLength(5);
+  });
+
+  it('what is too large is counted, and the answer goes on', () => {
+    const large = { google: { thought_signature: 'x'.repeat(limits.keptSignatures) } };
+    const call = { ...callEntry(0, 'a', 'lookup', '{}'), extra_content: large };
+    const chunks = [delta({ tool_calls: [call] }), delta({}, 'tool_calls')];
+    const text = Buffer.from(chatSse(chunks)).toString();
+    for (const answer of [plainAnswer(frame, text), streamedAnswer(frame, text)]) {
+      expect(answer.fault).toBeUndefined();
+      expect(answer.lost).toEqual(['signature']);
+      expect(read(answer).packed).toEqual([]);
+    }
+  });
+});
+
+it('a whole body keeps details as they came', () => {
+  const details = [encrypted, { ...encrypted, data: 'Yg==' }];
+  const message = { role: 'assistant', content: 'a', reasoning_details: details };
+  const body = { choices: [{ index: 0, finish_reason: 'stop', message }] };
+  expect(readChatBody(Buffer.from(JSON.stringify(body))).kept).toEqual([{ details, whole: true }]);
+  const packed = packSignatures({ details }, 'm');
+  for (const frame of formats)
+    expect(JSON.stringify(plainAnswer(frame, JSON.stringify(body)).reply)).toContain(packed);
+});
