@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import type { z } from 'zod';
 import { type Command, type FlagName, type FlagValues, flags } from './flags.ts';
 import type { AccessLogChoice } from './observe/access-log.ts';
+import { errorText } from './observe/error-text.ts';
 import type { LogFormat, LogLevel } from './observe/log.ts';
 import { readOtlpSettings } from './observe/otlp-settings.ts';
 import { roleSummaries } from './role-summaries.ts';
@@ -137,7 +138,7 @@ function parseFlags(command: Command, args: readonly string[], calledAs: string)
     });
     return values['help'] === true ? 'help' : values;
   } catch (error) {
-    const reason = error instanceof Error ? error.message.split('. ')[0] : String(error);
+    const reason = errorText(error).split('. ')[0];
     throw new ConfigError(`${reason}. See ${calledAs} ${command} --help.`);
   }
 }
@@ -150,7 +151,7 @@ function readValues(
   const values: Record<string, unknown> = {};
   for (const name of flagNames(command)) {
     const variable = `MODEL_GATEWAY_${name.toUpperCase().replaceAll('-', '_')}`;
-    const fromEnv = env[variable];
+    const fromEnv = Object.hasOwn(env, variable) ? env[variable] : undefined;
     const source = given[name] !== undefined ? `--${name}` : variable;
     const raw =
       given[name] ??

@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import { type Address, ConfigError, type ServingConfig, type TrafficConfig } from './config.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
 import { accessLogOutput, createAccessLog } from './observe/access-log.ts';
+import { errorCode, errorText } from './observe/error-text.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { createRegistry } from './observe/metrics.ts';
 import type { Otlp } from './observe/otlp/start-otlp.ts';
@@ -148,20 +149,22 @@ export function listenedOn({ address, port }: AddressInfo): Address {
   return { host: address, port };
 }
 
-const remedies: Readonly<Record<string, string>> = {
-  EADDRINUSE:
-    'another program listens there; choose another address with --listen or --admin-listen, or stop it.',
-  EEXIST: 'a file stands where a folder is needed; move it away, or choose another folder.',
-  ENOTDIR: 'a file stands where a folder is needed; move it away, or choose another folder.',
-  EAFNOSUPPORT: 'this machine does not speak that family of addresses; use 127.0.0.1 or 0.0.0.0.',
-  EADDRNOTAVAIL: 'this machine has no such address; use 127.0.0.1 or one of its own.',
-  EROFS: 'the file system is read-only; choose another folder with --manifests or --data.',
-  ENOSPC: 'the disk is full; make room.',
-};
+const remedies: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    EADDRINUSE:
+      'another program listens there; choose another address with --listen or --admin-listen, or stop it.',
+    EEXIST: 'a file stands where a folder is needed; move it away, or choose another folder.',
+    ENOTDIR: 'a file stands where a folder is needed; move it away, or choose another folder.',
+    EAFNOSUPPORT: 'this machine does not speak that family of addresses; use 127.0.0.1 or 0.0.0.0.',
+    EADDRNOTAVAIL: 'this machine has no such address; use 127.0.0.1 or one of its own.',
+    EROFS: 'the file system is read-only; choose another folder with --manifests or --data.',
+    ENOSPC: 'the disk is full; make room.',
+  }),
+);
 
 /** Of a file or folder, or of an address to listen on. */
 function remedyFor(code: string, isPath: boolean): string | undefined {
-  if (code !== 'EACCES') return remedies[code];
+  if (code !== 'EACCES') return remedies.get(code);
   return isPath
     ? 'this user may not; choose a folder that it may write to with --manifests and --data.'
     : 'this user may not; use a port above 1023.';
@@ -169,8 +172,8 @@ function remedyFor(code: string, isPath: boolean): string | undefined {
 
 /** An error for people, on one line: what went wrong and, for system errors, what to do about it. */
 export function explain(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { code } = error as { code?: unknown };
-  const remedy = typeof code === 'string' ? remedyFor(code, 'path' in error) : undefined;
-  return remedy === undefined ? error.message : `${error.message}: ${remedy}`;
+  const [text, code] = [errorText(error), errorCode(error)];
+  const isPath = error instanceof Error && 'path' in error;
+  const remedy = code === undefined ? undefined : remedyFor(code, isPath);
+  return remedy === undefined ? text : `${text}: ${remedy}`;
 }

@@ -118,7 +118,7 @@ function optionRows(command: Command, helper: Help): (readonly [string, string])
       const preset =
         option.defaultValue === undefined || typeof option.defaultValue === 'boolean'
           ? ''
-          : ` (${option.defaultValueDescription ?? String(option.defaultValue)})`;
+          : ` (${option.defaultValueDescription ?? shown(option.defaultValue)})`;
       return [left, `${option.description}${preset}`] as const;
     });
 }
@@ -126,4 +126,8 @@ function optionRows(command: Command, helper: Help): (readonly [string, string])
 function columns(rows: readonly (readonly [string, string])[]): string[] {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

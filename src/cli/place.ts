@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import type { KubeClient } from '../kube/client.ts';
+import { errorText } from '../observe/error-text.ts';
 import { productVersion } from '../observe/version.ts';
 import { CommandError } from './command-error.ts';
 import type { Declarations } from './edit/declarations.ts';
@@ -67,10 +68,12 @@ export function duration(text: string): number {
   if (parts.length === 0 || parts.map(([part]) => part).join('') !== text) {
     throw new InvalidArgumentError('Give a time such as 30s, 1m or 0.');
   }
-  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (units[unit ?? ''] ?? 0), 0);
+  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (units.get(unit ?? '') ?? 0), 0);
 }
 
-const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const units: ReadonlyMap<string, number> = new Map(
+  Object.entries<number>({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }),
+);
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -160,7 +163,7 @@ export async function connectCluster(flags: PlaceFlags): Promise<KubeClient> {
     });
   } catch (error) {
     // What stands in a kubeconfig is not repeated there, so the message is safe to show.
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new CommandError(
       exitCodes.unavailable,
       `${reason}. For a folder of manifests give --manifests DIR.`,

@@ -112,7 +112,8 @@ function addHelp(program: Command, context: CommandContext): void {
     .description('What a command does; or one of the topics flags and exit-codes.')
     .argument('[words...]', 'a command, or flags or exit-codes')
     .action((words: readonly string[]) => {
-      const topic = helpTopics[words[0] ?? ''];
+      const [word = ''] = words;
+      const topic = Object.hasOwn(helpTopics, word) ? helpTopics[word] : undefined;
       if (topic !== undefined) {
         context.out.write(topic(context.calledAs));
         return;

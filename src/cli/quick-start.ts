@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { sealApiKey } from '../resources/sealed-key.ts';
 import { isDemoOf, startDemoUpstream } from './demo-upstream.ts';
+import { scalarText } from './edit/yaml-reading.ts';
 import { quickStartKey, quickStartKeyFile, type ShownKey } from './quick-start-key.ts';
 import { folderCommand, program, shellWord, startCommand } from './started-as.ts';
 
@@ -66,7 +67,9 @@ export async function prepareQuickStart(options: {
       if (existsSync(path)) {
         const declared = parseDocument(await readFile(path, 'utf8')).getIn(['spec', 'baseURL']);
         if (declared !== upstream)
-          notices.push(`--upstream is not used: ${path} already declares ${declared}; edit it there.`);
+          notices.push(
+            `--upstream is not used: ${path} already declares ${scalarText(declared)}; edit it there.`,
+          );
       } else {
         await writeWhole(path, serverManifest(upstream));
       }

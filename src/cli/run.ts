@@ -1,6 +1,7 @@
 import process from 'node:process';
 import { CommanderError } from 'commander';
 import { systemClock } from '../kube/clock.ts';
+import { errorText } from '../observe/error-text.ts';
 import { CommandError } from './command-error.ts';
 import type { CommandContext } from './context.ts';
 import { DeclarationError } from './edit/declarations.ts';
@@ -119,6 +120,6 @@ function judged(
   }
   return {
     code: exitCodes.failed,
-    message: `${calledAs}: ${error instanceof Error ? error.message : String(error)}`,
+    message: `${calledAs}: ${errorText(error)}`,
   };
 }

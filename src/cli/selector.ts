@@ -44,13 +44,18 @@ export function labelSelector(text: string): Selector {
 
 function requirement(text: string): (labels: Labels) => boolean {
   const [, label = '', sign, wanted = ''] = equal.exec(text) ?? [];
-  if (sign !== undefined) return (labels) => (labels[label] === wanted) === (sign !== '!=');
+  if (sign !== undefined) return (labels) => (labelOf(labels, label) === wanted) === (sign !== '!=');
   const [, of = '', operator, list = ''] = oneOf.exec(text) ?? [];
   const values = list.split(',').map((each) => each.trim());
   if (operator !== undefined && values.every((each) => value.test(each))) {
-    return (labels) => values.some((each) => each === labels[of]) === (operator === 'in');
+    return (labels) => values.some((each) => each === labelOf(labels, of)) === (operator === 'in');
   }
   const [, not, own = ''] = exists.exec(text) ?? [];
   if (not !== undefined) return (labels) => Object.hasOwn(labels, own) === (not === '');
   throw new InvalidArgumentError('Give labels as kubectl takes them: team=a,tier!=b,stage in (x,y),!old.');
+}
+
+/** Not what every object has: `constructor` is a good name for a label. */
+function labelOf(labels: Labels, name: string): string | undefined {
+  return Object.hasOwn(labels, name) ? labels[name] : undefined;
 }

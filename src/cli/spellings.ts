@@ -1,13 +1,13 @@
 import { placeFlags } from './place-flags.ts';
 
 /** What people of kubectl call our kinds, with the words of our commands. */
-const kinds: Readonly<Record<string, string>> = Object.fromEntries(
+const kinds: ReadonlyMap<string, string> = new Map(
   [
     ['node', 'node', 'nodes', 'upstreamnode', 'upstreamnodes', 'upnode'],
     ['key', 'key', 'keys', 'apikey', 'apikeys', 'apik'],
     ['masterkey', 'masterkey', 'masterkeys'],
     ['model', 'model', 'models'],
-  ].flatMap(([ours = '', ...theirs]) => theirs.map((name) => [name, ours])),
+  ].flatMap(([ours = '', ...theirs]) => theirs.map((name) => [name, ours] as const)),
 );
 
 /** The flags that may stand before a command, and whether a value follows. */
@@ -62,15 +62,15 @@ function ourCommand([first = '', second = '', ...rest]: readonly string[]): read
   const isWord = (arg: string | undefined): arg is string =>
     arg !== undefined && arg !== '' && !arg.startsWith('-');
   if (first === 'get' || first === 'describe') {
-    const kind = kinds[second.toLowerCase()];
+    const kind = kinds.get(second.toLowerCase());
     if (kind === undefined) return args;
     return isWord(rest[0]) ? [kind, 'show', ...rest] : [`${kind}s`, ...rest];
   }
   if (second === 'list' || second === 'ls') {
-    const kind = kinds[first];
+    const kind = kinds.get(first);
     if (kind !== undefined) return [`${kind}s`, ...rest];
   }
-  const kind = first.endsWith('s') ? kinds[first] : undefined;
+  const kind = first.endsWith('s') ? kinds.get(first) : undefined;
   return kind !== undefined && isWord(second) ? [kind, 'show', second, ...rest] : args;
 }
 

@@ -1,6 +1,7 @@
 import type { KubeClient } from '../kube/client.ts';
 import { resourcePath } from '../kube/paths.ts';
 import { getObject } from '../kube/verbs.ts';
+import { errorText } from '../observe/error-text.ts';
 import { productVersion } from '../observe/version.ts';
 import type { AddCommand } from './add-command.ts';
 import { CommandError } from './command-error.ts';
@@ -42,10 +43,7 @@ async function showVersions(context: CommandContext, flags: Flags): Promise<void
       parts.push(...(await clusterParts(flags, context.signal)));
     } catch (error) {
       context.signal.throwIfAborted();
-      failure = new CommandError(
-        exitCodes.unavailable,
-        error instanceof Error ? error.message : String(error),
-      );
+      failure = new CommandError(exitCodes.unavailable, errorText(error));
     }
   }
   if (flags.output === 'json' || flags.output === 'yaml')
@@ -69,7 +67,7 @@ async function clusterParts(flags: PlaceFlags, signal: AbortSignal): Promise<Par
   const { server, context } = client.place();
   const where = context === '' ? server : `${server} (context ${context})`;
   return [
-    { name: 'API server', version: String(gitVersion), where },
+    { name: 'API server', version: textOf(gitVersion), where },
     ...(await deployments(client, flags.namespace ?? client.namespace(), signal)),
   ];
 }
@@ -90,9 +88,13 @@ async function deployments(client: KubeClient, namespace: string, signal: AbortS
   return items.map(({ metadata = {} }) => {
     const labels = (metadata['labels'] ?? {}) as Record<string, unknown>;
     return {
-      name: String(labels['app.kubernetes.io/component'] ?? metadata['name']),
-      version: String(labels['app.kubernetes.io/version'] ?? 'unknown'),
-      where: `Deployment ${String(metadata['namespace'])}/${String(metadata['name'])}`,
+      name: textOf(labels['app.kubernetes.io/component'] ?? metadata['name']),
+      version: textOf(labels['app.kubernetes.io/version']),
+      where: `Deployment ${textOf(metadata['namespace'])}/${textOf(metadata['name'])}`,
     };
   });
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : 'unknown';
 }

@@ -19,6 +19,7 @@ import {
 import { adminCircuits, defaultAdminURL } from '../cli/route/admin-circuits.ts';
 import { podCircuits } from '../cli/route/pod-circuits.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { errorText } from '../observe/error-text.ts';
 import { productVersion } from '../observe/version.ts';
 import { readAuthority, TlsFileError } from '../tls/pem-file.ts';
 import { readTlsPair, type TlsPair } from '../tls/tls-pair.ts';
@@ -98,7 +99,7 @@ export const addConsole: AddCommand = (program, context) => {
         // Whoever was signed out, or wants in with another browser, need not start anew.
         onSignIn: () => context.err.write(`A browser signed in. For another one: ${running.newAddress()}\n`),
       }).catch((error: unknown) => {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = errorText(error);
         throw new CommandError(
           exitCodes.failed,
           `the console cannot listen: ${reason}. Choose another address with --listen.`,

@@ -5,6 +5,7 @@ import { isForbidden } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { SharedKubeConfig } from '../kube/kubeconfig.ts';
 import { type ForwardedPort, forwardPort } from '../kube/port-forward.ts';
+import { errorText } from '../observe/error-text.ts';
 import { gatewayConnections } from './gateway-connections.ts';
 import type { Reach } from './try-route.ts';
 
@@ -89,7 +90,7 @@ async function listed(client: KubeClient, namespace: string | undefined, signal:
           : `You may not list pods in ${namespace}, so no gateway is found to try. Ask for that right. ${remedy}`,
       );
     }
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new DeclarationError('Unavailable', `The gateways cannot be looked for: ${reason}. ${remedy}`);
   }
 }

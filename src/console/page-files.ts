@@ -17,13 +17,15 @@ export interface PageFile {
 }
 
 const compress = promisify(brotliCompress);
-const types: Readonly<Record<string, string>> = {
-  html: 'text/html; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  ts: 'text/javascript; charset=utf-8',
-  svg: 'image/svg+xml',
-};
+const types: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    html: 'text/html; charset=utf-8',
+    css: 'text/css; charset=utf-8',
+    js: 'text/javascript; charset=utf-8',
+    ts: 'text/javascript; charset=utf-8',
+    svg: 'image/svg+xml',
+  }),
+);
 
 /**
  * Every file of the page by its address. The sources of this folder's `page/` are what browsers run: their types are
@@ -36,14 +38,14 @@ export async function readPageFiles(): Promise<ReadonlyMap<string, PageFile>> {
   const script = existsSync(`${folder}main.ts`) ? 'ts' : 'js';
   for (const name of await readdir(folder)) {
     const extension = name.slice(name.lastIndexOf('.') + 1);
-    const type = types[extension];
+    const type = types.get(extension);
     if (type === undefined || name.endsWith('.d.ts')) continue;
     const source = await readFile(`${folder}${name}`, 'utf8');
     const text = extension === 'ts' ? stripTypeScriptTypes(source) : source.replaceAll('{{script}}', script);
     files.set(name === 'index.html' ? '/' : `/page/${name}`, await pageFile(type, text));
   }
   for (const [path, module] of Object.entries(libraries)) {
-    const type = types[path.slice(path.lastIndexOf('.') + 1)] ?? '';
+    const type = types.get(path.slice(path.lastIndexOf('.') + 1)) ?? '';
     files.set(path, await pageFile(type, await readFile(fileURLToPath(import.meta.resolve(module)), 'utf8')));
   }
   return files;

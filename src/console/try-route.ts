@@ -75,7 +75,7 @@ export function addTryRoute(app: FastifyInstance, reach: Reach | undefined): voi
     reply.code(answer.statusCode).type('application/octet-stream');
     reply.header('x-answer-type', String(answer.headers['content-type'] ?? ''));
     for (const name of shownHeaders) {
-      const value = answer.headers[name];
+      const value: unknown = Object.hasOwn(answer.headers, name) ? answer.headers[name] : undefined;
       if (typeof value === 'string') reply.header(name, value);
     }
     return reply.send(Readable.from(answer.body));

@@ -15,7 +15,8 @@ export function withSignatures(
   const extra = kept.findLast((each) => each.message !== undefined)?.message;
   const calls = rest.tool_calls?.map((call) => {
     const own = kept.findLast(({ calls }) => calls !== undefined && Object.hasOwn(calls, call.id));
-    const content = own?.calls?.[call.id];
+    const { calls = {} } = own ?? {};
+    const content = own === undefined ? undefined : calls[call.id];
     return content === undefined ? call : { ...call, extra_content: content };
   });
   return {

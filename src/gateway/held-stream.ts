@@ -1,3 +1,4 @@
+import { objectOf, parseJson } from '../convert/json.ts';
 import type { CallerFormat } from '../routing/caller-format.ts';
 import { eventMeaning } from './event-meaning.ts';
 import { SseEvents } from './sse-events.ts';
@@ -71,11 +72,8 @@ export class HeldStream {
 }
 
 function responseIn(data: string): StreamStart['response'] {
-  const { response } = JSON.parse(data) as {
-    response?: { id?: unknown; model?: unknown; created_at?: unknown };
-  };
-  if (typeof response?.id !== 'string') return undefined;
-  const { id, model, created_at } = response;
+  const { id, model, created_at } = objectOf(objectOf(parseJson(data))['response']);
+  if (typeof id !== 'string') return undefined;
   return {
     id,
     model: typeof model === 'string' ? model : null,

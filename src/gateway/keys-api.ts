@@ -173,8 +173,8 @@ function readNewKey(body: unknown, nowMs: number): z.output<typeof newKeySchema>
 
 function readLimit(value: unknown): number {
   if (value === undefined) return 20;
-  const limit = Number(value);
-  if (typeof value === 'string' && /^\d{1,3}$/.test(value) && limit >= 1 && limit <= 100) return limit;
+  const limit = typeof value === 'string' && /^\d{1,3}$/.test(value) ? Number(value) : 0;
+  if (limit >= 1 && limit <= 100) return limit;
   throw new GatewayError('invalid_value', 'limit must be a whole number from 1 to 100.', { param: 'limit' });
 }
 

@@ -103,9 +103,8 @@ function listed(name: string, candidates: readonly Candidate[]): ListedModel {
 
 function readLimit(value: unknown): number {
   if (value === undefined) return longestPage;
-  const limit = Number(value);
-  if (typeof value === 'string' && /^\d{1,5}$/.test(value) && limit >= 1 && limit <= longestPage)
-    return limit;
+  const limit = typeof value === 'string' && /^\d{1,5}$/.test(value) ? Number(value) : 0;
+  if (limit >= 1 && limit <= longestPage) return limit;
   throw new GatewayError('invalid_value', `limit must be a whole number from 1 to ${longestPage}.`, {
     param: 'limit',
   });

@@ -1,3 +1,4 @@
+import { errorCode } from '../observe/error-text.ts';
 import { ApiError } from './api-error.ts';
 import { type Clock, pause, systemClock } from './clock.ts';
 import { shareConnections } from './connections.ts';
@@ -191,7 +192,7 @@ export function createKubeClient(options: ClientOptions, load: () => ClusterConf
 function queryText(query: Query = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
-  return search.size === 0 ? '' : `?${search}`;
+  return search.size === 0 ? '' : `?${search.toString()}`;
 }
 
 /** How long to wait before asking again; undefined when asking again is wrong or useless. */
@@ -238,9 +239,10 @@ async function unlessAborted<T>(signal: AbortSignal, wait: Promise<T>): Promise<
 
 function noCredentials(cause: unknown): never {
   const reason = 'CredentialsUnavailable';
-  if (cause instanceof Error && 'path' in cause && 'code' in cause) {
-    const what = `${String(cause.path)} cannot be read or run for the cluster's credentials`;
-    throw new ApiError(0, reason, `${what} (${String(cause.code)}): restore it`, { cause });
+  const code = errorCode(cause);
+  if (cause instanceof Error && 'path' in cause && typeof cause.path === 'string' && code !== undefined) {
+    const what = `${cause.path} cannot be read or run for the cluster's credentials`;
+    throw new ApiError(0, reason, `${what} (${code}): restore it`, { cause });
   }
   // Without the cause: it is what a plugin wrote, which may hold the credential, and loggers print causes.
   const message = 'the cluster credentials cannot be had: run kubectl with the same kubeconfig to see why';

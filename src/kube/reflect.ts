@@ -269,7 +269,7 @@ interface Meta {
 function identity(object: unknown, fallback: number): string {
   const metadata = (object as Meta | null)?.metadata;
   return typeof metadata?.name === 'string'
-    ? `${String(metadata.namespace ?? '')}/${metadata.name}`
+    ? `${typeof metadata.namespace === 'string' ? metadata.namespace : ''}/${metadata.name}`
     : `#${fallback}`;
 }
 

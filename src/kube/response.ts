@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { errorCode } from '../observe/error-text.ts';
 import { ApiError, statusError } from './api-error.ts';
 
 type Body = Dispatcher.ResponseData['body'];
@@ -48,7 +49,8 @@ export async function* readStream(body: Body, path: string, signal: AbortSignal)
 /** Names a fault of the network, or of TLS, as an ApiError; an ApiError stays what it is. */
 export function toApiError(error: unknown, path: string): ApiError {
   if (error instanceof ApiError) return error;
-  const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+  const named = errorCode(error);
+  const code = named === undefined ? '' : ` (${named})`;
   return new ApiError(0, 'Unreachable', `the API server cannot be reached for ${path}${code}`, {
     cause: error,
   });

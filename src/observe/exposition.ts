@@ -43,6 +43,7 @@ interface Collected {
 function labelsText(labels: Readonly<Record<string, string | number>>): string {
   let text = '';
   for (const label in labels) {
+    if (!Object.hasOwn(labels, label)) continue;
     text += `${text === '' ? '{' : ','}${label}="${escaped(String(labels[label]))}"`;
   }
   return text === '' ? '' : `${text}}`;

@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { errorText } from './error-text.ts';
 
 export type Log = Logger;
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
@@ -94,7 +95,7 @@ function isPlain(value: unknown): value is Record<string, unknown> {
 }
 
 function describeError(error: unknown, withStack: boolean): Record<string, unknown> {
-  if (!(error instanceof Error)) return { message: withoutKeys(String(error)) };
+  if (!(error instanceof Error)) return { message: withoutKeys(errorText(error)) };
   const { code } = error as { code?: unknown };
   return {
     name: error.name,
@@ -110,9 +111,9 @@ export function textLines(destination: DestinationStream): DestinationStream {
   return {
     write(line: string): void {
       const { level, time, msg, role: _, ...fields } = JSON.parse(line) as Record<string, unknown>;
-      const clock = String(time).slice(11, 19);
+      const clock = textOf(time).slice(11, 19);
       const shown = Object.entries(fields).map(([name, value]) => `${name}=${showField(value)}`);
-      destination.write(`${[clock, String(level).padEnd(5), String(msg), ...shown].join(' ')}\n`);
+      destination.write(`${[clock, textOf(level).padEnd(5), textOf(msg), ...shown].join(' ')}\n`);
     },
   };
 }
@@ -120,4 +121,8 @@ export function textLines(destination: DestinationStream): DestinationStream {
 function showField(value: unknown): string {
   if (typeof value === 'string' && !unquotable.test(value)) return value;
   return withoutSteering(JSON.stringify(value));
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }

@@ -58,7 +58,7 @@ export function readOtlpSettings(env: Env): {
     return false;
   };
   const number = (name: string, otherwise: number, least = 1): number => {
-    const text = env[name]?.trim();
+    const text = Object.hasOwn(env, name) ? env[name]?.trim() : undefined;
     if (text === undefined || text === '') return otherwise;
     const value = Number(text);
     if (/^\d{1,12}(?:\.\d+)?$/.test(text) && value >= least) return value;
@@ -110,7 +110,7 @@ function samplerOf(
 }
 
 function has(env: Env, name: string): boolean {
-  return (env[name]?.trim() ?? '') !== '';
+  return Object.hasOwn(env, name) && (env[name]?.trim() ?? '') !== '';
 }
 
 function isTrue(text: string | undefined): boolean {

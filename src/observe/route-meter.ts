@@ -8,14 +8,16 @@ const gapBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
 const tokenBounds = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
 
 /** The formats that callers may speak, by route. */
-const formats: Readonly<Record<string, string>> = {
-  '/v1/chat/completions': 'chat',
-  '/v1/completions': 'completions',
-  '/v1/embeddings': 'embeddings',
-  '/v1/responses': 'responses',
-  '/v1/messages': 'messages',
-  '/v1/messages/count_tokens': 'count_tokens',
-};
+const formats: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    '/v1/chat/completions': 'chat',
+    '/v1/completions': 'completions',
+    '/v1/embeddings': 'embeddings',
+    '/v1/responses': 'responses',
+    '/v1/messages': 'messages',
+    '/v1/messages/count_tokens': 'count_tokens',
+  }),
+);
 
 /** Everything that is measured of one route: standing objects, so that a request finds them once. Times in seconds. */
 export interface RouteMeter {
@@ -37,7 +39,7 @@ export interface RouteMeter {
 export function createRouteMeter(route: string): RouteMeter {
   return {
     route,
-    format: formats[route] ?? 'none',
+    format: formats.get(route) ?? 'none',
     durations: new Distribution(durationBounds),
     firstContents: new Distribution(firstContentBounds),
     gaps: new Distribution(gapBounds),

@@ -75,7 +75,7 @@ function rowLine({ path, schema, required }: Row): string {
 
 function typeOf(schema: JsonSchema): string {
   const { items, additionalProperties } = schema;
-  if (schema.enum !== undefined) return schema.enum.map((value) => `\`${String(value)}\``).join(', ');
+  if (schema.enum !== undefined) return schema.enum.map(shown).join(', ');
   if (typeof additionalProperties === 'object') return `map of ${typeOf(additionalProperties)}`;
   if (items === undefined) return schema.format === 'date-time' ? 'time' : (schema.type ?? '');
   const keys = schema['x-kubernetes-list-map-keys'];
@@ -117,7 +117,11 @@ function joined(...parts: readonly string[]): string {
 function defaultOf(schema: JsonSchema): string {
   // An empty object only makes the defaults inside it apply.
   if (schema.default === undefined || typeof schema.default === 'object') return '';
-  return `\`${String(schema.default)}\``;
+  return shown(schema.default);
+}
+
+function shown(value: unknown): string {
+  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 }
 
 function rulesOf(path: string, schema: JsonSchema): { path: string; message: string }[] {

@@ -51,7 +51,7 @@ export function mapOf<S extends z.ZodObject>(item: S, key: keyof z.output<S> & s
     .array(item)
     .max(max)
     .check((checked) => {
-      const names = checked.value.map((value) => String(value[key]));
+      const names = checked.value.map((value) => JSON.stringify(value[key]));
       refuseRepeats(names, checked, (index) => [index, key]);
     })
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] });

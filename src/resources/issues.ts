@@ -25,15 +25,20 @@ function words(issue: Issue, found: unknown): Pick<Problem, 'reason' | 'remedy'>
     case 'invalid_value':
       return notOneOf(issue.values.map(String), found);
     case 'custom':
-      return { reason: issue.message, remedy: String(issue.params?.['remedy'] ?? 'correct it') };
+      return { reason: issue.message, remedy: remedyOf(issue.params) };
     default:
       return { reason: 'is not valid', remedy: 'correct it' };
   }
 }
 
+function remedyOf(params: Readonly<Record<string, unknown>> | undefined): string {
+  const remedy = params?.['remedy'];
+  return typeof remedy === 'string' ? remedy : 'correct it';
+}
+
 function wrongType(expected: string, found: unknown): Pick<Problem, 'reason' | 'remedy'> {
-  const wanted = typeNames[expected] ?? expected;
-  const is = typeNames[typeOf(found)] ?? typeOf(found);
+  const wanted = typeNames.get(expected) ?? expected;
+  const is = typeNames.get(typeOf(found)) ?? typeOf(found);
   if (expected === 'int') return { reason: 'must be a whole number', remedy: 'write it without a fraction' };
   const scalar = expected === 'string' && (typeof found === 'number' || typeof found === 'boolean');
   return {
@@ -53,26 +58,30 @@ function inQuotes(expected: string, found: string): string {
   return isScalar && isOther.test(found) ? 'remove the quotes' : 'correct it';
 }
 
-const typeNames: Readonly<Record<string, string>> = {
-  string: 'a string',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'an object',
-  record: 'an object',
-  null: 'null',
-};
+const typeNames: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    string: 'a string',
+    number: 'a number',
+    int: 'a whole number',
+    boolean: 'true or false',
+    array: 'a list',
+    object: 'an object',
+    record: 'an object',
+    null: 'null',
+  }),
+);
 
 function typeOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-const units: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' };
+const units: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({ string: ' characters', array: ' entries' }),
+);
 
 function tooBig(origin: string, maximum: number): Pick<Problem, 'reason' | 'remedy'> {
-  const unit = units[origin];
+  const unit = units.get(origin);
   if (unit === undefined) return { reason: `must be at most ${maximum}`, remedy: 'lower it' };
   return {
     reason: `must have at most ${maximum}${unit}`,
@@ -81,15 +90,14 @@ function tooBig(origin: string, maximum: number): Pick<Problem, 'reason' | 'reme
 }
 
 function tooSmall(origin: string, minimum: number): Pick<Problem, 'reason' | 'remedy'> {
-  const unit = units[origin];
+  const unit = units.get(origin);
   if (unit === undefined) return { reason: `must be at least ${minimum}`, remedy: 'raise it' };
   if (minimum === 1) return { reason: 'must not be empty', remedy: 'fill it, or leave the field out' };
   return { reason: `must have at least ${minimum}${unit}`, remedy: 'complete it' };
 }
 
 function notOneOf(values: readonly string[], found: unknown): Pick<Problem, 'reason' | 'remedy'> {
-  // An object may have a toString of its own making, which is none.
-  const meant = typeof found === 'object' ? undefined : nearest(String(found), values);
+  const meant = typeof found === 'string' ? nearest(found, values) : undefined;
   return {
     reason: values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(', ')}`,
     remedy: meant === undefined ? 'use one of them' : `did you mean ${meant}?`,

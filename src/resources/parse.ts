@@ -66,7 +66,7 @@ export function parseStored(document: unknown): Parsed {
  * Whether a document is an object of another API than ours, such as a Deployment beside our manifests. Those are for
  * somebody else to read; everything else is for `parseResource`, which says what is wrong with it.
  */
-export function isForeign(document: unknown): boolean {
+export function isForeign(document: unknown): document is { readonly kind: string } {
   if (!isObject(document)) return false;
   const { apiVersion: version, kind } = document;
   if (typeof version !== 'string' || typeof kind !== 'string' || version === '' || kind === '') return false;

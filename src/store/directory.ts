@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { errorText } from '../observe/error-text.ts';
 import type { Log } from '../observe/log.ts';
 import { AppliedLog } from './applied-log.ts';
 import { Content } from './content.ts';
@@ -310,5 +311,5 @@ async function mustBeFolder(path: string): Promise<void> {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }

@@ -5,7 +5,7 @@ export function pathParts(path: string): (string | number)[] {
   return [...path.matchAll(/([A-Za-z_][\w-]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g)].map(
     ([, name, index, quoted]) => {
       if (index !== undefined) return Number(index);
-      return name ?? String(JSON.parse(quoted ?? '""'));
+      return name ?? (JSON.parse(quoted ?? '""') as string);
     },
   );
 }

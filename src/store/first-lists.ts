@@ -1,4 +1,5 @@
 import { ApiError } from '../kube/api-error.ts';
+import { errorCode } from '../observe/error-text.ts';
 
 /** How many of those that are missing are named. */
 const mostNamed = 4;
@@ -58,5 +59,5 @@ const remedies: Readonly<Record<number, string>> = {
 };
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
+  return errorCode(error) ?? '';
 }

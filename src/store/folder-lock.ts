@@ -1,6 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { errorText } from '../observe/error-text.ts';
 
 /** Another process holds the folder, or the lock cannot be taken at all; the message says what to do. */
 class FolderLockError extends Error {
@@ -39,6 +40,6 @@ function lockMessage(folder: string, error: unknown): string {
   if (error instanceof Error && 'errcode' in error && error.errcode === busy) {
     return `Another process uses the data folder ${folder}; stop it, or name another folder with --data`;
   }
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = errorText(error);
   return `The data folder ${folder} cannot be locked (${reason}); check its permissions, or name another with --data`;
 }

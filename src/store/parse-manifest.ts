@@ -115,7 +115,7 @@ type Unplaced =
   | { readonly foreign: string };
 
 function declare(value: unknown): Unplaced {
-  if (isForeign(value)) return { foreign: String((value as Record<string, unknown>)['kind']) };
+  if (isForeign(value)) return { foreign: value.kind };
   const parsed = parseResource(value);
   return 'resource' in parsed ? parsed : { id: claimedId(value), problems: parsed.problems };
 }
@@ -145,17 +145,19 @@ function place(
 
 /** The parser's own messages quote the text, which may be a credential. */
 function syntaxText(code: string): string {
-  return syntaxTexts[code] ?? `it is not YAML here (${code.toLowerCase().replaceAll('_', ' ')})`;
+  return syntaxTexts.get(code) ?? `it is not YAML here (${code.toLowerCase().replaceAll('_', ' ')})`;
 }
 
-const syntaxTexts: Readonly<Record<string, string>> = {
-  TAB_AS_INDENT: 'a tab indents the line; use spaces',
-  DUPLICATE_KEY: 'a field is given twice; remove one of the two',
-  BAD_INDENT: 'the indentation does not fit the lines around it, or a bracket is not closed',
-  MISSING_CHAR: 'a quote, bracket or colon is missing',
-  BLOCK_AS_IMPLICIT_KEY: 'a value holds ": " or the indentation is wrong; put the value in quotes',
-  MULTILINE_IMPLICIT_KEY: 'a key runs over several lines; is a colon missing?',
-  UNEXPECTED_TOKEN: 'something stands where nothing may',
-  NON_STRING_KEY: 'a field name is no text',
-  KEY_OVER_1024_CHARS: 'a field name is longer than 1,024 characters',
-};
+const syntaxTexts: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    TAB_AS_INDENT: 'a tab indents the line; use spaces',
+    DUPLICATE_KEY: 'a field is given twice; remove one of the two',
+    BAD_INDENT: 'the indentation does not fit the lines around it, or a bracket is not closed',
+    MISSING_CHAR: 'a quote, bracket or colon is missing',
+    BLOCK_AS_IMPLICIT_KEY: 'a value holds ": " or the indentation is wrong; put the value in quotes',
+    MULTILINE_IMPLICIT_KEY: 'a key runs over several lines; is a colon missing?',
+    UNEXPECTED_TOKEN: 'something stands where nothing may',
+    NON_STRING_KEY: 'a field name is no text',
+    KEY_OVER_1024_CHARS: 'a field name is longer than 1,024 characters',
+  }),
+);

@@ -2,6 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import type { Stats } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { errorText } from '../observe/error-text.ts';
 
 /** What tells whether a file changed, without reading it. */
 type Mark = string;
@@ -88,7 +89,7 @@ export class FolderReader {
     } catch (error) {
       // Removed since it was listed: the next look finds it gone.
       if (codeOf(error) === 'ENOENT') return undefined;
-      return { file, problem: error instanceof Error ? error.message : String(error) };
+      return { file, problem: errorText(error) };
     }
   }
 
@@ -160,7 +161,7 @@ async function statOf(path: string): Promise<Stats | Error | undefined> {
     return await stat(path);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
-    return error instanceof Error ? error : new Error(String(error));
+    return error instanceof Error ? error : new Error(errorText(error));
   }
 }
 

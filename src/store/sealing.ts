@@ -12,9 +12,9 @@ export const recipientFile = 'sealing-recipient.txt';
  */
 export function sealingIdentitiesOf(secret: Secret): string[] {
   const { identities, ...others } = secret.data;
-  const rest = Object.keys(others)
-    .sort()
-    .map((key) => others[key]);
+  const rest = Object.entries(others)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, entry]) => entry);
   return [identities, ...rest].flatMap((entry) =>
     entry === undefined
       ? []

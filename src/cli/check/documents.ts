@@ -1,4 +1,4 @@
-import { type Document, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, parseDocument } from 'yaml';
+import { type Document, isMap, isSeq, LineCounter, parseAllDocuments, parseDocument } from 'yaml';
 import type { Problem } from '../../resources/problem.ts';
 import type { Resource } from '../../resources/resource.ts';
 import { offsetOf, pathParts } from '../../store/field-offset.ts';
@@ -10,6 +10,7 @@ import {
   resourceId,
 } from '../../store/parse-manifest.ts';
 import { type DocumentText, needsParserToSplit, splitDocuments } from '../../store/split-documents.ts';
+import { scalarText } from '../edit/yaml-reading.ts';
 import { type Finding, finding, keyTextOffsets } from './finding.ts';
 
 /** One object of a file, as far as it could be read. */
@@ -183,7 +184,7 @@ function fieldIn(documents: readonly Document[], offset: number): string | undef
 function fieldAt(node: unknown, offset: number): string | undefined {
   if (isMap(node)) {
     const pair = node.items.find(({ value }) => holds(value, offset));
-    return pair && joined(String(isScalar(pair.key) ? pair.key.value : ''), fieldAt(pair.value, offset));
+    return pair && joined(scalarText(pair.key), fieldAt(pair.value, offset));
   }
   if (isSeq(node)) {
     const index = node.items.findIndex((item) => holds(item, offset));

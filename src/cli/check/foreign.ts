@@ -18,7 +18,9 @@ export function isNotMeantForUs(document: unknown): boolean {
   if (kind === 'Secret') return apiVersion !== undefined && apiVersion !== 'v1';
   if (typeof kind === 'string') return nearest(kind, kinds) === undefined;
   if (apiVersion !== undefined) return true;
-  return typeof spec !== 'object' || spec === null || !tellingFields.some((field) => field in spec);
+  return (
+    typeof spec !== 'object' || spec === null || !tellingFields.some((field) => Object.hasOwn(spec, field))
+  );
 }
 
 /** The Secret that a foreign object makes, as `namespace/name`: those that keep Secrets in Git, or fetch them. */
@@ -29,5 +31,6 @@ export function secretMadeBy(document: unknown): string | undefined {
   if (!isSops && kind !== 'SealedSecret' && kind !== 'ExternalSecret') return undefined;
   const { name, namespace = 'default' } = (metadata ?? {}) as Record<string, unknown>;
   const target = ((spec ?? {}) as { target?: { name?: unknown } }).target?.name;
-  return typeof (target ?? name) === 'string' ? `${String(namespace)}/${String(target ?? name)}` : undefined;
+  const known = target ?? name;
+  return typeof known === 'string' && typeof namespace === 'string' ? `${namespace}/${known}` : undefined;
 }

@@ -27,7 +27,9 @@ export async function namesOf(
       const [node = ''] = values;
       const { resource } = await place.get(nodeRef(place, node), signal);
       const names = [...servedNames(resource)].filter(([name, { model }]) => name === model);
-      return names.sort().map(([value, { enabled }]) => ({ value, help: enabled ? 'enabled' : 'disabled' }));
+      return names
+        .sort(([one], [other]) => (one < other ? -1 : 1))
+        .map(([value, { enabled }]) => ({ value, help: enabled ? 'enabled' : 'disabled' }));
     }
     case 'key':
     case 'masterkey': {

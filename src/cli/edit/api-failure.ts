@@ -1,5 +1,6 @@
 import { ApiError, type ErrorCause } from '../../kube/api-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
+import { errorText } from '../../observe/error-text.ts';
 import { parseResource } from '../../resources/parse.ts';
 import type { Problem } from '../../resources/problem.ts';
 import { resourceAddress } from '../../store/resource-address.ts';
@@ -20,7 +21,7 @@ export interface Asked {
 export function apiFailure(error: unknown, asked: Asked, client: KubeClient): DeclarationError {
   if (error instanceof DeclarationError) return error;
   if (!(error instanceof ApiError)) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = errorText(error);
     return new DeclarationError('Unavailable', `The cluster cannot be asked: ${text}.`);
   }
   const { status, reason } = error;

@@ -3,6 +3,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import { listPages } from '../../kube/list.ts';
 import { resourcePath } from '../../kube/paths.ts';
 import { getObject } from '../../kube/verbs.ts';
+import { errorText } from '../../observe/error-text.ts';
 import { sealingSecretName } from '../../store/sealing.ts';
 import { DeclarationError } from './declarations.ts';
 
@@ -83,5 +84,5 @@ const configMaps = { group: '', version: 'v1', plural: 'configmaps' };
 
 function reasonOf(error: unknown): string {
   if (error instanceof ApiError) return error.reason;
-  return error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
+  return errorText(error).replace(/\.$/, '');
 }

@@ -58,10 +58,15 @@ export function holdsField(tree: FieldTree, keys: FieldKeys): boolean {
   return found !== undefined;
 }
 
+/** What a tree has below one key; an empty tree where it has nothing. */
+function childOf(tree: FieldTree, key: string): FieldTree {
+  return Object.hasOwn(tree, key) ? (tree[key] ?? {}) : {};
+}
+
 export function union(left: FieldTree, right: FieldTree): FieldTree {
   const result: MutableTree = { ...(left as MutableTree) };
   for (const [key, child] of Object.entries(right))
-    result[key] = union(result[key] ?? {}, child) as MutableTree;
+    result[key] = union(childOf(result, key), child) as MutableTree;
   return result;
 }
 
@@ -75,11 +80,13 @@ export function partOf(value: unknown, tree: FieldTree): unknown {
   if (Array.isArray(value)) {
     return present.map((key) => {
       const entry = children.get(key);
-      const part = partOf(entry, tree[key] ?? {});
+      const part = partOf(entry, childOf(tree, key));
       return isMembers(part) && isMembers(entry) ? { name: entry['name'], ...part } : part;
     });
   }
-  return Object.fromEntries(present.map((key) => [key.slice(2), partOf(children.get(key), tree[key] ?? {})]));
+  return Object.fromEntries(
+    present.map((key) => [key.slice(2), partOf(children.get(key), childOf(tree, key))]),
+  );
 }
 
 /** The value of one field; undefined where there is none. */
@@ -97,8 +104,8 @@ export function fieldText(keys: FieldKeys): string {
   return keys
     .filter((key) => key !== '.')
     .map((key, depth) => {
-      if (key.startsWith('k:')) return `[${String((parsed(key) as Members | undefined)?.['name'])}]`;
-      if (key.startsWith('v:')) return `[${String(parsed(key))}]`;
+      if (key.startsWith('k:')) return `[${nameOf(parsed(key))}]`;
+      if (key.startsWith('v:')) return `[${shown(parsed(key))}]`;
       const name = key.slice(2);
       if (!/^[A-Za-z_][\w-]*$/.test(name)) return `[${JSON.stringify(name)}]`;
       return depth === 0 ? name : `.${name}`;
@@ -133,4 +140,12 @@ function parsed(key: string): unknown {
 
 function isMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function nameOf(members: unknown): string {
+  return isMembers(members) ? shown(members['name']) : '';
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }

@@ -1,3 +1,4 @@
+import { errorCode, errorText } from '../../observe/error-text.ts';
 import { changeProblems } from '../../resources/change.ts';
 import { parseResource } from '../../resources/parse.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
@@ -18,7 +19,7 @@ export function judge(ref: Ref, before: ResourceOf[Kind] | undefined, wanted: un
 
 /** A file or folder that cannot be read or written, as people may read it. */
 export function fileFailure(error: unknown, path: string): DeclarationError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+  const code = errorCode(error);
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
     const why = code === 'EROFS' ? 'the file system is read-only' : `permission is missing (${code})`;
     return new DeclarationError('Forbidden', `${path} cannot be written: ${why}; check who owns it.`);
@@ -27,6 +28,6 @@ export function fileFailure(error: unknown, path: string): DeclarationError {
     return new DeclarationError('Unavailable', `${path} cannot be written: the disk is full; make room.`);
   if (code === 'ENOENT')
     return new DeclarationError('Unavailable', `${path} does not exist; name another with --manifests.`);
-  const reason = code ?? (error instanceof Error ? error.message : String(error));
+  const reason = code ?? errorText(error);
   return new DeclarationError('Unavailable', `${path} cannot be read or written (${reason}).`);
 }

@@ -19,7 +19,8 @@ export function kindSchema(kind: Kind): JsonSchema {
 /** Whether a field of an object has the value that the server gives it where nobody says anything. */
 export function isDefault(kind: Kind, object: unknown, keys: FieldKeys): boolean {
   let schema: JsonSchema | undefined = kindSchema(kind);
-  for (const key of keys) schema = key.startsWith('f:') ? schema?.properties?.[key.slice(2)] : schema?.items;
+  for (const key of keys)
+    schema = key.startsWith('f:') ? memberOf(schema?.properties ?? {}, key.slice(2)) : schema?.items;
   return schema?.default !== undefined && isDeepStrictEqual(fieldValue(object, keys), schema.default);
 }
 
@@ -34,7 +35,7 @@ function statedPart(value: unknown, schema: JsonSchema, stated: FieldTree): unkn
   if (Array.isArray(value)) {
     return value.map((entry: unknown) => {
       const [key = ''] = Object.keys(fieldsOf([entry]));
-      return statedPart(entry, schema.items ?? {}, stated[key] ?? {});
+      return statedPart(entry, schema.items ?? {}, memberOf(stated, key) ?? {});
     });
   }
   const { properties } = schema;
@@ -54,4 +55,8 @@ function statedPart(value: unknown, schema: JsonSchema, stated: FieldTree): unkn
     return [[name, part]];
   });
   return Object.fromEntries(kept);
+}
+
+function memberOf<T>(members: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(members, name) ? members[name] : undefined;
 }

@@ -27,7 +27,14 @@ export function jsOf({ document }: Reading, node: unknown): unknown {
 }
 
 export function keyOf(pair: Pair): string {
-  return isScalar(pair.key) ? String(pair.key.value) : String(pair.key);
+  return scalarText(pair.key);
+}
+
+/** The text of a key or a value; '' where it is a map or a list. */
+export function scalarText(node: unknown): string {
+  const value: unknown = isScalar(node) ? node.value : node;
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 
 /** What tells the entries of a list apart: the name of a named one, kind and name of an object, else all of it. */

@@ -1,18 +1,20 @@
 import { InvalidArgumentError } from 'commander';
 import { timeOf, timeText } from '../../resources/time.ts';
 
-const unitMs: Readonly<Record<string, number>> = {
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 7 * 86_400_000,
-};
+const unitMs: ReadonlyMap<string, number> = new Map(
+  Object.entries<number>({
+    m: 60_000,
+    h: 3_600_000,
+    d: 86_400_000,
+    w: 7 * 86_400_000,
+  }),
+);
 const mostDays = 36_500;
 
 /** A span of time in milliseconds: `90d`, `24h`, `30m`, `2w`; undefined for another text. */
 function spanOf(text: string): number | undefined {
   const [, amount, unit = ''] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
-  const ms = Number(amount) * (unitMs[unit] ?? Number.NaN);
+  const ms = Number(amount) * (unitMs.get(unit) ?? Number.NaN);
   return Number.isNaN(ms) || ms > mostDays * 86_400_000 ? undefined : ms;
 }
 

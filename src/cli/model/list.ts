@@ -6,11 +6,13 @@ import type { Tint } from '../table.ts';
 import { listedModels } from './listed-models.ts';
 import type { KnownModel, Server } from './servers.ts';
 
-const tintOfState: Readonly<Record<string, Tint>> = {
-  served: 'good',
-  'last resort': 'warn',
-  'not served': 'faint',
-};
+const tintOfState: ReadonlyMap<string, Tint> = new Map(
+  Object.entries<Tint>({
+    served: 'good',
+    'last resort': 'warn',
+    'not served': 'faint',
+  }),
+);
 const mostNodes = 3;
 
 /** `models` */
@@ -37,7 +39,7 @@ function columns(withNamespace: boolean): Column<KnownModel>[] {
     withNamespace ? `${metadata.namespace}/${metadata.name}` : metadata.name;
   return [
     { title: 'MODEL', cell: ({ name }) => name },
-    { title: 'STATE', cell: stateText, tint: (model) => tintOfState[stateText(model)] },
+    { title: 'STATE', cell: stateText, tint: (model) => tintOfState.get(stateText(model)) },
     {
       title: 'NODES',
       cell: ({ servers }) => {

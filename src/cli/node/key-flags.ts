@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { errorText } from '../../observe/error-text.ts';
 import { CommandError } from '../command-error.ts';
 import type { CommandContext } from '../context.ts';
 import type { Edit } from '../edit/edit.ts';
@@ -75,7 +76,7 @@ export async function readKey(
     return key === '' ? undefined : key;
   } catch (error) {
     if (error instanceof GivenUp) throw new CommandError(exitCodes.interrupted, '');
-    throw new CommandError(exitCodes.usage, error instanceof Error ? error.message : String(error));
+    throw new CommandError(exitCodes.usage, errorText(error));
   }
 }
 

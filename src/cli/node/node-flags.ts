@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { errorCode, errorText } from '../../observe/error-text.ts';
 import { nativeFormats } from '../../resources/formats.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { CommandError } from '../command-error.ts';
@@ -94,7 +95,7 @@ async function fileText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    const code = errorCode(error) ?? errorText(error);
     throw new CommandError(
       exitCodes.usage,
       `--models-file: ${file} cannot be read (${code}); name a readable file.`,

@@ -1,3 +1,4 @@
+import { errorText } from '../../observe/error-text.ts';
 import { type CircuitReadings, readCircuits } from './readings.ts';
 
 /** Where standalone mode answers probes and metrics unless told otherwise. */
@@ -28,7 +29,7 @@ export async function adminCircuits(adminURL: string, signal: AbortSignal): Prom
 }
 
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return errorText(error);
   if (error.name === 'TimeoutError') return `no answer in ${longestMs / 1_000} s`;
   // What fetch throws says only that it failed; the cause says how.
   const { cause } = error;

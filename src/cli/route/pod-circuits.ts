@@ -1,6 +1,7 @@
 import { isForbidden } from '../../kube/api-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { resourcePath } from '../../kube/paths.ts';
+import { errorText } from '../../observe/error-text.ts';
 import { type GatewayPodObject, gatewayLabels, listGatewayPods } from '../gateway-pods.ts';
 import { type CircuitReadings, readCircuits } from './readings.ts';
 
@@ -117,5 +118,5 @@ function whyNot({ namespace, name }: Pod, error: unknown): string {
 
 function reasonOf(error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') return `no answer in ${longestMs / 1_000} s`;
-  return error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
+  return errorText(error).replace(/\.$/, '');
 }

@@ -9,7 +9,9 @@ export interface CircuitReadings {
   readonly missing: readonly string[];
 }
 
-const states: Readonly<Record<string, CircuitState>> = { open: 'open', half_open: 'probe' };
+const states: ReadonlyMap<string, CircuitState> = new Map(
+  Object.entries<CircuitState>({ open: 'open', half_open: 'probe' }),
+);
 
 /**
  * The circuits that a gateway's `/metrics` tells of (`modelgateway_circuit_state`): those that it does not name are
@@ -19,7 +21,7 @@ export function readCircuits(gateway: string, metrics: string): GatewayCircuits 
   const found = new Map<string, CircuitState>();
   for (const [, labels = '', value] of metrics.matchAll(/^modelgateway_circuit_state\{(.*)\} (\S+)$/gm)) {
     const { node = '', model = '', state = '' } = labelsOf(labels);
-    const meaning = states[state];
+    const meaning = states.get(state);
     if (meaning !== undefined && Number(value) > 0) found.set(keyOf(node, model), meaning);
   }
   return {

@@ -12,13 +12,15 @@ const genAi: Readonly<Record<string, { readonly name: string; readonly unit: str
 };
 
 /** What the labels of our own metrics are called there. */
-const attributeNames: Readonly<Record<string, string>> = {
-  route: 'http.route',
-  model: 'gen_ai.request.model',
-  node: 'modelgateway.node',
-  code: 'http.response.status_code',
-  error: 'error.type',
-};
+const attributeNames: ReadonlyMap<string, string> = new Map(
+  Object.entries<string>({
+    route: 'http.route',
+    model: 'gen_ai.request.model',
+    node: 'modelgateway.node',
+    code: 'http.response.status_code',
+    error: 'error.type',
+  }),
+);
 
 /** Under which name and with which unit (UCUM) a metric is exported. */
 export function conventionOf(name: string): { readonly name: string; readonly unit: string } {
@@ -32,7 +34,7 @@ export function attributesOf(metric: string, labels: Sample['labels']): Attribut
   if (!metric.startsWith('modelgateway_')) return { ...labels };
   const attributes: Attributes = {};
   for (const [label, value] of Object.entries(labels)) {
-    const name = attributeNames[label] ?? label;
+    const name = attributeNames.get(label) ?? label;
     attributes[name] = label === 'code' ? Number(value) : value;
   }
   if (!Object.hasOwn(genAi, metric)) return attributes;
