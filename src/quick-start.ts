@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import process from 'node:process';
 import { prepareQuickStart, type QuickStart, welcome } from './cli/quick-start.ts';
 import { quickStartKey, shownKey } from './cli/quick-start-key.ts';
@@ -8,6 +7,7 @@ import { sealingRecipient } from './resources/sealed-key.ts';
 import { runStandalone } from './standalone.ts';
 import type { DirectoryStore } from './store/directory.ts';
 import { lockFolder } from './store/folder-lock.ts';
+import { makeFolder } from './store/make-folder.ts';
 import { problemText } from './store/manifest-problems.ts';
 import type { Store } from './store/store.ts';
 
@@ -68,7 +68,7 @@ export async function runQuickStart(config: StartConfig): Promise<void> {
 
 /** Before anything is written: the manifests of one that runs hold the port of its demo. Throws FolderLockError. */
 async function refuseSecondStart(data: string): Promise<void> {
-  await mkdir(data, { recursive: true, mode: 0o700 });
+  await makeFolder(data, 0o700);
   const unlock = lockFolder(data);
   unlock();
 }

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
+import { readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { sealApiKey } from '../resources/sealed-key.ts';
+import { makeFolder } from '../store/make-folder.ts';
 import { isDemoOf, startDemoUpstream } from './demo-upstream.ts';
 import { scalarText } from './edit/yaml-reading.ts';
 import { quickStartKey, quickStartKeyFile, type ShownKey } from './quick-start-key.ts';
@@ -33,7 +34,7 @@ export async function prepareQuickStart(options: {
 }): Promise<QuickStart> {
   const { manifests, upstream, openAIKey } = options;
   const file = (name: string): string => join(manifests, name);
-  await mkdir(manifests, { recursive: true });
+  await makeFolder(manifests);
   const found = await readdir(manifests);
   const first = found.length === 0;
   if (first) {

@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { forceFolder } from './force-folder.ts';
+import { makeFolder } from './make-folder.ts';
 
 const temporaryPrefix = '.tmp-';
 
@@ -19,8 +20,7 @@ export class DataFolder {
 
   /** Makes the folder and those in it where they are missing. Call `clean` once nobody else can write to it. */
   static async open(root: string, folders: readonly string[]): Promise<DataFolder> {
-    await mkdir(root, { recursive: true, mode: 0o700 });
-    for (const folder of folders) await mkdir(join(root, folder), { recursive: true, mode: 0o700 });
+    for (const folder of ['', ...folders]) await makeFolder(join(root, folder), 0o700);
     return new DataFolder(root);
   }
 

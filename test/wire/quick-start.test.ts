@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
@@ -390,6 +390,16 @@ describe('a fault says what to do', () => {
       /^model-gateway: EACCES: .*\/closed\/model-gateway.*this user may not; choose a folder that it may write to with --manifests and --data\.$/m,
     );
     expect(program.output()).not.toMatch(/^ +at /m);
+  });
+
+  test.skipIf(spawnSync('unshare', ['--mount', 'true']).status !== 0)('a read-only file system', async () => {
+    const folder = await emptyFolder();
+    const script = 'mount -t tmpfs -o ro tmpfs "$0" && cd "$0" && exec "$@"';
+    const program = run(folder, { under: ['unshare', '--mount', 'sh', '-c', script, folder] });
+    expect(await program.exited).toBe(1);
+    expect(program.output()).toMatch(
+      /^model-gateway: EROFS: .*: the file system is read-only; choose another folder with --manifests or --data\.$/m,
+    );
   });
 
   test.each<[string, string[], RegExp]>([

@@ -17,6 +17,7 @@ import { readAll } from '../read-secret.ts';
 import { expiryOf } from './expiry.ts';
 import { type KeyWords, keyRef } from './kind.ts';
 import { names } from './names.ts';
+import { warnOfUnserved } from './unserved.ts';
 
 interface Flags extends PlaceFlags {
   readonly secretName?: string;
@@ -92,6 +93,7 @@ async function createOne(
     }
     return;
   }
+  await warnOfUnserved(context, place, flags, flags.models ?? []);
   const created = `${resourceName(resource)} created`;
   if (key === undefined) {
     out.write(`${created}\n`);

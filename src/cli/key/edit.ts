@@ -16,6 +16,7 @@ import { expiryOf } from './expiry.ts';
 import { type KeyWords, keyRef } from './kind.ts';
 import { names } from './names.ts';
 import { notDeclared } from './not-declared.ts';
+import { warnOfUnserved } from './unserved.ts';
 
 interface Flags extends PlaceFlags, WriteFlags {
   readonly displayName?: string;
@@ -62,8 +63,11 @@ async function editOne(context: CommandContext, words: KeyWords, name: string, f
   const ref = keyRef(place, words, name);
   const before = await place.get(ref, context.signal).catch(notDeclared(ref, flags, context.env));
   const edits = keyEdits(flags);
+  const models = isAll(flags.models) ? [] : (flags.models ?? []);
   if (edits.length > 0) {
-    return printEdit(context, flags, await editResource(context, place, before, edits, flags));
+    const stored = await editResource(context, place, before, edits, flags);
+    await warnOfUnserved(context, place, flags, models);
+    return printEdit(context, flags, stored);
   }
   const editor = editorOf(context);
   if (editor === undefined) {
@@ -71,6 +75,10 @@ async function editOne(context: CommandContext, words: KeyWords, name: string, f
     throw new CommandError(exitCodes.usage, message);
   }
   return printEdit(context, flags, await editInEditor(context, place, before, editor, flags));
+}
+
+function isAll(models: readonly string[] | undefined): boolean {
+  return models?.length === 1 && models[0] === 'all';
 }
 
 function keyEdits(flags: Flags): Edit[] {
@@ -84,7 +92,7 @@ function keyEdits(flags: Flags): Edit[] {
   wish('displayName', displayName, displayName === '');
   wish('expirationTime', expires, expires === 'never');
   wish('enabled', enabled === undefined ? undefined : enabled === 'true', false);
-  wish('models', models, models?.length === 1 && models[0] === 'all');
+  wish('models', models, isAll(models));
   wish('nodeNamespaces', nodeNamespaces, nodeNamespaces?.length === 1 && nodeNamespaces[0] === 'none');
   wish('conversion', conversion, false);
   return edits;

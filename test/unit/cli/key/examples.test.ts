@@ -133,3 +133,11 @@ test('reveal shows a key that the running process keeps in a Secret; of a hash n
   await at('key', 'create', 'hashed');
   expect((await at('key', 'reveal', 'hashed')).code).toBe(6);
 });
+
+test('an allowlist with a name that nothing serves is warned of, with a name that is near', async () => {
+  const args = ['key', 'create', 'typo', '--models', 'gtp-5,nope'];
+  const { code, stderr } = await run(...args, '--data', join(root, 'data-of-nobody'));
+  expect(code).toBe(0);
+  expect(stderr).toContain('Warning: no node serves "gtp-5" now; did you mean "gpt-5"?\n');
+  expect(stderr).toContain('Warning: no node serves "nope" now\n');
+});

@@ -1,0 +1,26 @@
+import { nearest } from '../../resources/nearest.ts';
+import { servedNames } from '../../store/node-models.ts';
+import type { CommandContext } from '../context.ts';
+import { DeclarationError, type Declarations } from '../edit/declarations.ts';
+import { type PlaceFlags, showsStatus } from '../place.ts';
+
+/** Warns of names of an allowlist that no node serves now. Nothing is said if nodes or their models cannot be read. */
+export async function warnOfUnserved(
+  { env, err, signal }: CommandContext,
+  place: Declarations,
+  flags: PlaceFlags,
+  models: readonly string[],
+): Promise<void> {
+  if (models.length === 0 || !showsStatus(flags, env)) return;
+  const nodes = await place.list('UpstreamNode', undefined, signal).catch((error: unknown) => {
+    if (error instanceof DeclarationError) return undefined;
+    throw error;
+  });
+  if (nodes === undefined) return;
+  const known = [...new Set(nodes.flatMap(({ resource }) => [...servedNames(resource).keys()]))];
+  for (const model of models.filter((name) => !known.includes(name))) {
+    const near = nearest(model, known);
+    const hint = near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
+    err.write(`Warning: no node serves ${JSON.stringify(model)} now${hint}\n`);
+  }
+}
