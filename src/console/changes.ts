@@ -15,7 +15,7 @@ export function sendChanges(live: Live, response: ServerResponse, mayStay: () =>
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   const set = new Map<string, Row>();
   const removed = new Map<string, LiveChanges['removed'][number]>();
-  let facts: Pick<LiveChanges, 'problems' | 'old'> = { problems: {}, old: undefined };
+  let facts: Pick<LiveChanges, 'problems' | 'old' | 'manifests'> | undefined;
   let timer: NodeJS.Timeout | undefined;
   // What changes while the state is read comes after it.
   let begun = false;
@@ -47,7 +47,7 @@ export function sendChanges(live: Live, response: ServerResponse, mayStay: () =>
       removed.set(id, gone);
       set.delete(id);
     }
-    facts = { problems: change.problems, old: change.old };
+    facts = { problems: change.problems, old: change.old, manifests: change.manifests };
     schedule();
   });
   const heartbeat = setInterval(() => {
@@ -59,7 +59,7 @@ export function sendChanges(live: Live, response: ServerResponse, mayStay: () =>
     (state) => {
       begun = true;
       send('state', state);
-      if (set.size + removed.size > 0) schedule();
+      if (facts !== undefined) schedule();
     },
     () => response.end(),
   );

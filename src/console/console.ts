@@ -138,6 +138,7 @@ function placeOf(
 ): Place {
   return {
     place: declarations.place,
+    isCluster: !declarations.place.startsWith('folder '),
     namespace: declarations.namespace,
     version,
     readOnly: readOnly ? readOnlyReason : undefined,

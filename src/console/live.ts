@@ -1,11 +1,16 @@
 import { setTimeout } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { DeclarationError, type Declarations, type Declared } from '../cli/edit/declarations.ts';
+import { problemText } from '../store/manifest-problems.ts';
 import { rowOf } from './rows.ts';
-import type { LiveChanges, LiveState, PageKind, Row } from './shapes.ts';
+import type { LiveChanges, LiveState, ManifestProblems, PageKind, Row } from './shapes.ts';
 
 export const pageKinds: readonly PageKind[] = ['UpstreamNode', 'APIKey', 'MasterKey'];
 /** How soon a watch that could not be had, or broke, is begun anew. */
 const retryMs = 3_000;
+/** How often the files are looked at for what is not in force: a file that holds nothing valid changes no resource. */
+const manifestsMs = 1_000;
+const mostLines = 20;
 /** How long the watches go on after the last page has gone: a page that is loaded anew finds them. */
 const lingerMs = 30_000;
 
@@ -54,7 +59,7 @@ export function createLive(
       const now = watched();
       await now.listed;
       const rows = pageKinds.flatMap((kind) => [...now.known[kind].values()].map((one) => rowOf(one)));
-      return { rows, problems: now.problems, old: now.old };
+      return { rows, problems: now.problems, old: now.old, manifests: now.manifests };
     },
     async declared(kind) {
       const { listed, known } = watched();
@@ -80,6 +85,7 @@ class Watches {
     MasterKey: new Map(),
   };
   readonly problems: Partial<Record<PageKind, string>> = {};
+  manifests: ManifestProblems = { lines: [], count: 0 };
   readonly #faults = new Map<PageKind, string>();
   /** Settles when each kind was read, or could not be. */
   readonly listed: Promise<unknown>;
@@ -95,11 +101,13 @@ class Watches {
   ) {
     this.#signal = AbortSignal.any([signal, this.#stop.signal]);
     this.#tell = tell;
-    this.listed = Promise.all(
-      pageKinds.map(
+    const manifests = this.#followManifests(declarations);
+    this.listed = Promise.all([
+      manifests.first,
+      ...pageKinds.map(
         (kind) => new Promise<void>((resolve) => void this.#follow(declarations, kind, namespace, resolve)),
       ),
-    );
+    ]);
   }
 
   /** Why what is known may be old. */
@@ -150,6 +158,28 @@ class Watches {
     listed();
   }
 
+  #followManifests(declarations: Declarations): { readonly first: Promise<void> } {
+    const look = async (): Promise<void> => {
+      // A folder that cannot be read is what the watches report.
+      const found = await declarations.manifestProblems().catch(() => undefined);
+      if (found === undefined || this.#signal.aborted) return;
+      const now = { lines: found.slice(0, mostLines).map(problemText), count: found.length };
+      if (isDeepStrictEqual(now, this.manifests)) return;
+      this.manifests = now;
+      this.#say([], []);
+    };
+    const first = look();
+    const follow = async (): Promise<void> => {
+      await first;
+      while (!this.#signal.aborted) {
+        await setTimeout(manifestsMs, undefined, { signal: this.#signal, ref: false }).catch(() => {});
+        await look();
+      }
+    };
+    void follow();
+    return { first };
+  }
+
   /** A watch has told everything: what it did not tell of is gone, and what was wrong before is over. */
   #whole(kind: PageKind, seen: ReadonlySet<string>): void {
     const known: Map<string, { readonly resource: { readonly metadata: Name } }> = this.known[kind];
@@ -177,7 +207,7 @@ class Watches {
   }
 
   #say(set: readonly Row[], removed: LiveChanges['removed']): void {
-    this.#tell({ set, removed, problems: this.problems, old: this.old });
+    this.#tell({ set, removed, problems: this.problems, old: this.old, manifests: this.manifests });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Declared } from '../cli/edit/declarations.ts';
 import { conditionOf } from '../resources/condition-of.ts';
+import { lastSuccessfulSync } from '../resources/last-successful-sync.ts';
 import { syncRequestAnnotation } from '../resources/sync-request.ts';
 import type { ResourceOf } from '../store/store.ts';
 import type { KeyRow, NodeRow, PageKind, Row } from './shapes.ts';
@@ -29,6 +30,7 @@ function nodeRow(
     modelCount: status?.modelCount ?? 0,
     enabledModelCount: status?.enabledModelCount ?? 0,
     lastSyncTime: status?.lastSyncTime,
+    lastSuccessfulSyncTime: lastSuccessfulSync(status),
     lastSyncError: status?.lastSyncError,
     priority: spec.priority,
     weight: spec.weight,

@@ -17,7 +17,9 @@ export interface NodeRow {
   readonly message: string;
   readonly modelCount: number;
   readonly enabledModelCount: number;
+  /** When a sync ended last, and when one succeeded last. */
   readonly lastSyncTime: string | undefined;
+  readonly lastSuccessfulSyncTime: string | undefined;
   readonly lastSyncError: string | undefined;
   readonly priority: number;
   readonly weight: number;
@@ -55,6 +57,8 @@ export type Row = NodeRow | KeyRow;
 /** What the page needs to know once. */
 export interface Place {
   readonly place: string;
+  /** Whether it is a cluster, where Secrets are mounted into pods. */
+  readonly isCluster: boolean;
   readonly namespace: string;
   readonly version: string;
   /** Why nothing can be changed here; undefined when it can. */
@@ -65,12 +69,20 @@ export interface Place {
   readonly tryIt: string | undefined;
 }
 
+export interface ManifestProblems {
+  /** Each as `nodes` prints it: file, line, object, field, what is wrong and what to do. At most 20. */
+  readonly lines: readonly string[];
+  readonly count: number;
+}
+
 /** The first event of the live stream, and the one after a break. */
 export interface LiveState {
   readonly rows: readonly Row[];
   /** Why what is shown may be old; undefined while it is not. */
   readonly old: string | undefined;
   readonly problems: Readonly<Partial<Record<PageKind, string>>>;
+  /** What the files of a folder say that is not in force: a line of text each, and how many there are. */
+  readonly manifests: ManifestProblems;
 }
 
 /** What changed since the last event. */
@@ -79,6 +91,8 @@ export interface LiveChanges {
   readonly set: readonly Row[];
   readonly removed: readonly { readonly kind: PageKind; readonly namespace: string; readonly name: string }[];
   readonly problems: Readonly<Partial<Record<PageKind, string>>>;
+  /** What the files of a folder say that is not in force: a line of text each, and how many there are. */
+  readonly manifests: ManifestProblems;
 }
 
 /** One resource, whole. */

@@ -58,7 +58,9 @@ test('makes a key that is shown once and opens the gateway, tries a model with i
   await page.getByRole('link', { name: 'Keys' }).click();
   await page.getByRole('link', { name: 'laptop' }).click();
   await page.getByRole('button', { name: 'Revoke' }).click();
-  await expect.poll(() => page.getByRole('button', { name: 'Delete', exact: true }).isDisabled()).toBe(true);
+  await expect
+    .poll(() => page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).isDisabled())
+    .toBe(true);
   await page.getByRole('textbox', { name: /Type laptop/ }).fill('laptop');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/keys');

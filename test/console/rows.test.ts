@@ -177,7 +177,7 @@ describe.each(ways)('by %s', (by) => {
       .toContain(`ANTHROPIC_BASE_URL=${standalone.baseURL.replace(/\/v1$/, '')}`);
     await hands.press(at.button('Revoke'));
     await hands.type(page.getByRole('textbox', { name: /Type .*-made/ }), `${by}-made`);
-    await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Delete' }));
+    await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Revoke' }));
     await page.waitForURL('**/keys');
 
     await hands.press(page.getByRole('link', { name: 'Master keys' }));
@@ -249,12 +249,12 @@ describe.each(ways)('by %s', (by) => {
     const dialog = page.getByRole('dialog');
     const file = `${by}-shared.yaml`;
     const shared = async () => JSON.parse(await standalone.manifest(file)).spec;
-    await hands.press(at.checkbox('Show YAML first'));
+    await hands.press(at.checkbox('Review each change'));
     await hands.press(at.button('Disable'));
     await dialog.locator('.diff .new').getByText('enabled').waitFor();
     await hands.press(dialog.getByRole('button', { name: 'Apply' }));
     await page.getByRole('heading', { name: /disabled/ }).waitFor();
-    await hands.press(at.checkbox('Show YAML first'));
+    await hands.press(at.checkbox('Review each change'));
 
     const conflict = async (priority: number, weight: number): Promise<void> => {
       await hands.type(page.getByRole('spinbutton', { name: 'Priority' }), String(priority));

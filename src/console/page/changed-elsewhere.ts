@@ -1,6 +1,6 @@
 import type { Base, Draft } from './draft.ts';
-import { labelOf } from './field.ts';
 import { html, type View } from './htm-preact.js';
+import { labelOf } from './words.ts';
 
 /** Reports, while something is typed, that the declaration below it is no longer the one that the form was made from. */
 export function ChangedElsewhere({

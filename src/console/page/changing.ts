@@ -4,10 +4,10 @@ import { changedHere } from './detail.ts';
 import { Dialog } from './dialog.ts';
 import { DiffView } from './diff-view.ts';
 import type { Base } from './draft.ts';
-import { pathLabel } from './field.ts';
 import { html, useEffect, useState, type View } from './htm-preact.js';
 import { done, failed } from './notices.ts';
 import { create, type EditOptions, edit, type Ref, Refusal, readDetail, type Wishes } from './server.ts';
+import { labelsTo } from './words.ts';
 
 /** A change that waits for the reader's word. */
 interface Proposal {
@@ -214,7 +214,7 @@ export function Proposals(): View | undefined {
     <footer>
       <button class="secondary" onClick=${() => settle('refused')}>Cancel</button>
       ${collisions.length > 0 && html`<button class="secondary" onClick=${() => settle('theirs')}>Keep theirs</button>`}
-      ${accept && html`<button onClick=${() => settle('accepted')}>${accept}</button>`}
+      ${accept && html`<button autofocus=${collisions.length === 0} onClick=${() => settle('accepted')}>${accept}</button>`}
     </footer>
   <//>`;
 }
@@ -226,12 +226,17 @@ function Collisions({ collisions }: { collisions: readonly Collision[] }): View 
     <tbody>
       ${collisions.map(
         ({ path, was, theirs, mine }) => html`<tr>
-          <th scope="row">${pathLabel(path)}</th>
+          <th scope="row">${pathText(path)}</th>
           ${[was, theirs, mine].map((value) => html`<td>${textOf(value)}</td>`)}
         </tr>`,
       )}
     </tbody>
   </table>`;
+}
+
+/** The labels on the way to a field; an entry of a list by its name. */
+function pathText(path: Collision['path']): string {
+  return labelsTo(path.map((step) => (typeof step === 'string' ? step : step.name)).join('.'));
 }
 
 /** Longest value that is shown beside others; the whole is in the YAML below. */

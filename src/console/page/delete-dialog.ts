@@ -9,16 +9,19 @@ export function DeleteDialog(props: {
   readonly ref_: Ref;
   readonly version: string;
   readonly what: string;
+  /** A key: it is revoked by it. */
+  readonly revokes?: true;
   readonly onClose: () => void;
   readonly onDeleted: () => void;
 }): View {
-  const { ref_: ref, version, what, onClose, onDeleted } = props;
+  const { ref_: ref, version, what, revokes, onClose, onDeleted } = props;
+  const [act, acted] = revokes ? ['Revoke', 'Revoked'] : ['Delete', 'Deleted'];
   const [typed, setTyped] = useState('');
-  const act = async (): Promise<void> => {
+  const go = async (): Promise<void> => {
     try {
       await whileGoing(ref, async () => {
         await remove(ref, version);
-        done(`Deleted ${ref.name}.`);
+        done(`${acted} ${ref.name}.`);
         onDeleted();
       });
     } catch (error) {
@@ -27,11 +30,11 @@ export function DeleteDialog(props: {
     }
     onClose();
   };
-  return html`<${Dialog} title=${`Delete ${ref.name}?`} onClose=${onClose}>
+  return html`<${Dialog} title=${`${act} ${ref.name}?`} onClose=${onClose}>
     <form
       onSubmit=${(event: Event) => {
         event.preventDefault();
-        if (typed === ref.name) void act();
+        if (typed === ref.name) void go();
       }}
     >
       <p>${what} This cannot be undone.</p>
@@ -41,7 +44,7 @@ export function DeleteDialog(props: {
       </label>
       <footer>
         <button type="button" class="secondary" onClick=${onClose}>Cancel</button>
-        <button type="submit" class="danger" disabled=${typed !== ref.name}>Delete</button>
+        <button type="submit" class="danger" disabled=${typed !== ref.name}>${act}</button>
       </footer>
     </form>
   <//>`;

@@ -1,7 +1,7 @@
 import type { View } from './htm-preact.js';
 import { type InputNames, labelled } from './labelled.ts';
-import type { FieldEdit } from './server.ts';
 import type { FieldSchema } from './spec-edits.ts';
+import { choiceLabel, hintAt, labelAt } from './words.ts';
 
 /** What is wrong with fields, by their path (`spec.priority`). */
 export type Problems = ReadonlyMap<string, string>;
@@ -19,18 +19,19 @@ export interface FieldProps {
 
 /** A field with its label, its hint from the schema and what is wrong with it. */
 export function inputOf(props: FieldProps, input: (names: InputNames) => View, inline = false): View {
-  const { name, path, schema, required, problems } = props;
-  const hint = `${schema.description ?? ''} ${boundsOf(schema)}`;
+  const { path, schema, required, problems } = props;
+  const hint = `${hintAt(path, schema.description)} ${boundsOf(path, schema)}`;
   return labelled(
-    { id: path, label: labelOf(name), hint, wrong: problems.get(path), required, inline },
+    { id: path, label: labelAt(path), hint, wrong: problems.get(path), required, inline },
     input,
   );
 }
 
-function boundsOf({ minimum, maximum, default: standard }: FieldSchema): string {
+function boundsOf(path: string, { minimum, maximum, default: standard }: FieldSchema): string {
   const bounds = minimum !== undefined && maximum !== undefined ? `${minimum} to ${maximum}` : '';
-  const unset =
-    standard === undefined || typeof standard === 'object' ? '' : `default ${JSON.stringify(standard)}`;
+  // A switch shows what it is without a wish.
+  const isShown = ['string', 'number'].includes(typeof standard);
+  const unset = isShown ? `default ${choiceLabel(path, standard)}` : '';
   const facts = [bounds, unset].filter((fact) => fact !== '').join(', ');
   return facts === '' ? '' : `(${facts})`;
 }
@@ -38,23 +39,4 @@ function boundsOf({ minimum, maximum, default: standard }: FieldSchema): string 
 /** Names that people typed one per line or separated by commas; each once. */
 export function namesIn(text: string): string[] {
   return [...new Set(text.split(/[\n,]/).map((name) => name.trim()))].filter((name) => name !== '');
-}
-
-/** The labels on the way to a field: `Timeouts › Connect seconds`. */
-export function pathLabel(path: FieldEdit['path']): string {
-  const [, ...steps] = path;
-  return steps.map((step) => (typeof step === 'string' ? labelOf(step) : step.name)).join(' › ');
-}
-
-/** `firstByteSeconds` as people say it: First byte seconds. */
-export function labelOf(name: string): string {
-  const words = name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').replaceAll(/([A-Z])([A-Z][a-z])/g, '$1 $2');
-  return words
-    .split(' ')
-    .map((word, index) => {
-      if (/^[A-Z]{2,}$/.test(word)) return word;
-      const lower = word.toLowerCase();
-      return index === 0 ? lower.charAt(0).toUpperCase() + lower.slice(1) : lower;
-    })
-    .join(' ');
 }

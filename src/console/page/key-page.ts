@@ -19,6 +19,7 @@ import { Snippets } from './snippets.ts';
 import { type Fields, specEdits } from './spec-edits.ts';
 import { fieldsOfSpec } from './spec-fields.ts';
 import { When } from './when.ts';
+import { inWords, labelOf } from './words.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 
@@ -55,7 +56,7 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
       </div>
     </div>
     <article class="facts">
-      <p class=${row.ready === 'True' ? '' : 'problem'}><strong>${row.reason}</strong>: ${row.message}</p>
+      <p class=${row.ready === 'True' ? '' : 'problem'}><strong>${labelOf(row.reason)}</strong>: ${inWords(row.message)}</p>
       <dl>
         <div><dt>Hint</dt><dd><code>${row.hint ?? 'none'}</code></dd></div>
         <div><dt>Source</dt><dd>${row.secretName === undefined ? 'a hash; the text is kept elsewhere' : `the Secret ${row.secretName}`}</dd></div>
@@ -72,7 +73,7 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
     ${open === 'rotate' && html`<${RotateDialog} ref_=${ref} row=${row} base=${baseOf(detail)} onClose=${() => setOpen(undefined)} />`}
     ${
       open === 'delete' &&
-      html`<${DeleteDialog} ref_=${ref} version=${detail.version} what="Whoever uses this key is refused from now on, everywhere, within a second."
+      html`<${DeleteDialog} ref_=${ref} version=${detail.version} revokes what="Whoever uses this key is refused from now on, everywhere, within a second."
         onClose=${() => setOpen(undefined)} onDeleted=${() => go(keysPath(kind))} />`
     }
   </section>`;
@@ -125,7 +126,8 @@ function RotateDialog({
   base: Base;
   onClose: () => void;
 }): View {
-  const [minutes, setMinutes] = useState(60);
+  const overlap = (base.spec['rotation'] as { overlapSeconds?: number } | undefined)?.overlapSeconds;
+  const [minutes, setMinutes] = useState(overlap === undefined ? 60 : Math.ceil(overlap / 60));
   const act = async (): Promise<void> => {
     const rotation = { revision: row.revision + 1, overlapSeconds: minutes * 60 };
     try {

@@ -92,8 +92,8 @@ function isKey(row: Row, kind: KeyKind): boolean {
 const columns: readonly Column<KeyRow>[] = [
   {
     title: 'Name',
-    cell: (key) => html`<a href=${keyPath(key)}>${key.displayName}</a>
-      ${key.displayName !== key.name && html` <small class="muted">${key.name}</small>`}
+    cell: (key) => html`<a class="name" href=${keyPath(key)} title=${key.displayName}>${key.displayName}</a>
+      ${key.displayName !== key.name && html` <small class="muted wide">${key.name}</small>`}
       ${key.managedBy && html` <small class="badge" title=${`Managed by ${key.managedBy}`}>managed</small>`}`,
     sort: (key) => key.displayName,
   },

@@ -7,6 +7,7 @@ const rows = new Map<string, Row>();
 const watchers = new Set<() => void>();
 let problems: Problems = {};
 let old: string | undefined;
+let manifests: LiveState['manifests'] = { lines: [], count: 0 };
 let connection: 'connecting' | 'live' | 'broken' = 'connecting';
 
 export const idOf = (of: {
@@ -24,6 +25,7 @@ export function followServer(): void {
     for (const row of state.rows) rows.set(idOf(row), row);
     problems = state.problems;
     old = state.old;
+    manifests = state.manifests;
     setConnection('live');
   });
   events.addEventListener('changes', (event) => {
@@ -32,6 +34,7 @@ export function followServer(): void {
     for (const gone of changes.removed) rows.delete(idOf(gone));
     problems = changes.problems;
     old = changes.old;
+    manifests = changes.manifests;
     tell();
   });
   events.addEventListener('error', () => {
@@ -64,6 +67,7 @@ export function useLive(): {
   readonly problem: (kind: PageKind) => string | undefined;
   /** Why what is shown may be old, though the console itself answers. */
   readonly old: string | undefined;
+  readonly manifests: LiveState['manifests'];
 } {
   const [, redraw] = useState(0);
   useEffect(() => {
@@ -82,5 +86,5 @@ export function useLive(): {
     watcher();
     return () => void watchers.delete(watcher);
   }, []);
-  return { rows, connection, problem: (kind) => problems[kind], old };
+  return { rows, connection, problem: (kind) => problems[kind], old, manifests };
 }

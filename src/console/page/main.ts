@@ -1,4 +1,5 @@
 import type { Place } from '../shapes.ts';
+import { BrokenManifests } from './broken-manifests.ts';
 import { Proposals, setShowsYaml, showsYaml } from './changing.ts';
 import { followReader } from './follow-reader.ts';
 import { html, render, useEffect, useState, type View } from './htm-preact.js';
@@ -24,7 +25,7 @@ const pages: readonly (readonly [path: string, title: string, parts: readonly st
 
 function App({ place }: { place: Place }): View {
   const { parts } = useAddress();
-  const { connection, old } = useLive();
+  const { connection, old, manifests } = useLive();
   const state = connection === 'live' && old !== undefined ? 'broken' : connection;
   const [look, setLook] = useState(theme());
   const [reviews, setReviews] = useState(showsYaml());
@@ -45,14 +46,14 @@ function App({ place }: { place: Place }): View {
       <div class="top-facts">
         <span class=${`connection ${state}`} role="status">${state === 'live' ? 'live' : state === 'broken' ? 'connecting again…' : 'connecting…'}</span>
         <small class="muted">${place.place}${place.readOnly && ' · read-only'}</small>
-        <label class="inline small" title="Show each change as YAML, with a diff, before it is applied">
+        <label class="inline small" title="Before a change is stored, show what it does to the YAML and ask">
           <input type="checkbox" checked=${reviews} onChange=${(event: {
             currentTarget: HTMLInputElement;
           }) => {
             setShowsYaml(event.currentTarget.checked);
             setReviews(event.currentTarget.checked);
           }} />
-          Show YAML first
+          Review each change
         </label>
         <button class="outline small" onClick=${() => setLook(nextTheme())}>Theme: ${look}</button>
       </div>
@@ -60,6 +61,7 @@ function App({ place }: { place: Place }): View {
     <main id="content" class="container-fluid" tabindex="-1">
       ${connection === 'broken' && html`<p class="problem" role="alert">The connection to the console was lost; what you see may be old. It is tried again by itself.</p>`}
       ${connection === 'live' && old !== undefined && html`<p class="problem" role="alert">What you see may be old: ${old} It is tried again by itself.</p>`}
+      ${manifests.count > 0 && html`<${BrokenManifests} ...${manifests} />`}
       <${Page} place=${place} parts=${parts} />
     </main>
     <${Proposals} />

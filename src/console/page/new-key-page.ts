@@ -65,7 +65,7 @@ export function NewKeyPage({ place, kind }: { place: Place; kind: KeyKind }): Vi
       </label>
       <label>
         <input type="radio" name="source" checked=${inSecret} disabled=${disabled} onChange=${() => setInSecret(true)} />
-        Into a Secret, ready for a pod's envFrom
+        ${place.isCluster ? "Into a Secret, ready for a pod's envFrom" : 'Into a Secret that the gateway keeps in its data folder'}
       </label>
     </fieldset>
     ${

@@ -23,7 +23,7 @@ export function NewKey(props: {
   return html`<${Dialog} title=${`The key ${name}`} stays onClose=${onClose}>
     <p>Copy it now: it is shown this once and is stored nowhere. Only its hash is.</p>
     <div class="copy-line"><code class="secret" data-testid="new-key">${value}</code><${CopyButton} text=${value} what="the key" /></div>
-    ${kind === 'APIKey' && html`<${Snippets} gatewayURL=${place.gatewayURL} />`}
+    ${kind === 'APIKey' && html`<${Snippets} gatewayURL=${place.gatewayURL} value=${value} />`}
     <footer>
       ${kind === 'APIKey' && place.tryIt === undefined && html`<button class="secondary" onClick=${tryIt}>Try it with this key</button>`}
       <button onClick=${onClose}>I have copied it</button>

@@ -2,11 +2,13 @@ import type { NodeRow } from '../shapes.ts';
 import { change } from './changing.ts';
 import { countOf } from './count.ts';
 import { html, useState, type View } from './htm-preact.js';
+import { LeaveOutDialog } from './leave-out-dialog.ts';
 import type { NodeResource } from './node-resource.ts';
 import { done, failed } from './notices.ts';
 import { setQuery, useAddress } from './router.ts';
-import type { Ref } from './server.ts';
+import { type FieldEdit, type Ref, Refusal } from './server.ts';
 import { type Column, WindowedTable } from './windowed-table.ts';
+import { inWords } from './words.ts';
 
 interface Model {
   readonly name: string;
@@ -52,6 +54,7 @@ export function NodeModels(props: {
   const { ref_: ref, row, node, denied } = props;
   const { query } = useAddress();
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
+  const [leaving, setLeaving] = useState<{ readonly why: string | undefined } | undefined>(undefined);
   const text = (query.get('filter') ?? '').toLowerCase();
   const models = modelsOf(node);
   const enabledNow = new Map(models.map(({ name, enabled }) => [name, enabled]));
@@ -78,18 +81,63 @@ export function NodeModels(props: {
       done(`${enabled ? 'Enabled' : 'Disabled'} ${what}.`, () => void apply(names, !enabled));
       setTicked(new Set());
     } catch (error) {
+      const isTooMany = error instanceof Refusal && error.causes.some(({ field }) => field === 'spec.models');
+      if (isTooMany && !enabled) setLeaving({ why: error.message });
+      else failed(error);
+    }
+  };
+  const patterns = node.spec.sync?.models ?? {};
+  const { include = [], exclude = [] } = patterns;
+  const setExclude = async (next: readonly string[], said: string): Promise<void> => {
+    const edit: FieldEdit =
+      next.length > 0
+        ? { path: ['spec', 'sync', 'models', 'exclude'], value: next }
+        : { path: ['spec', 'sync', 'models', ...(include.length > 0 ? ['exclude'] : [])], remove: true };
+    try {
+      if ((await change(ref, { edits: [edit] })) !== undefined)
+        done(said, () => void setExclude(exclude, 'Undone.'));
+    } catch (error) {
       failed(error);
     }
   };
+  const leaveOut = (pattern: string): void => {
+    setLeaving(undefined);
+    setTicked(new Set());
+    void setExclude([...new Set([...exclude, pattern])], `Left out ${pattern}.`);
+  };
+  const filters = html`${
+    (include.length > 0 || exclude.length > 0) &&
+    html`<div class="bulk">
+      ${include.length > 0 && html`<span>Kept are only: ${include.map((pattern) => html`<code>${pattern}</code> `)}</span>`}
+      ${exclude.length > 0 && html`<span>Left out by pattern:</span>`}
+      ${exclude.map(
+        (
+          pattern,
+        ) => html`<button class="outline small" disabled=${denied !== undefined} title=${denied ?? 'Let these models in again'}
+          aria-label=${`Let in ${pattern}`} onClick=${() =>
+            void setExclude(
+              exclude.filter((other) => other !== pattern),
+              `Let in ${pattern}.`,
+            )}><code>${pattern}</code> ×</button>`,
+      )}
+    </div>`
+  }
+    ${
+      leaving &&
+      html`<${LeaveOutDialog} why=${leaving.why} proposed=${text === '' ? '' : `*${query.get('filter')}*`}
+      onClose=${() => setLeaving(undefined)} onPattern=${leaveOut} />`
+    }`;
   const off = chosen.length === 0 || denied !== undefined;
   if (models.length === 0) {
     return html`<article class="empty">
       <h2>No models yet</h2>
-      <p>${row.message}</p>
+      <p>${inWords(row.message)}</p>
+      ${filters}
       <p>Synchronize asks the node for its list. A node that lists none needs a manual list, under Settings.</p>
     </article>`;
   }
   return html`<div>
+    ${filters}
     <div class="filters" role="search">
       <input
         type="search"
@@ -104,6 +152,7 @@ export function NodeModels(props: {
       <span>${chosen.length} selected</span>
       <button class="outline small" disabled=${off} title=${denied} onClick=${() => void set(chosen, true)}>Enable selected</button>
       <button class="outline small" disabled=${off} title=${denied} onClick=${() => void set(chosen, false)}>Disable selected</button>
+      <button class="outline small" disabled=${denied !== undefined} title=${denied ?? 'Thousands at once, and those that come later'} onClick=${() => setLeaving({ why: undefined })}>Leave out by pattern</button>
       ${denied && html`<small>${denied}</small>`}
     </div>
     <${WindowedTable}

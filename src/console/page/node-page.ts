@@ -1,5 +1,6 @@
 import type { Detail, NodeRow, Place } from '../shapes.ts';
 import { baseOf, setEnabled } from './changing.ts';
+import { enabledOf } from './count.ts';
 import { DeleteDialog } from './delete-dialog.ts';
 import { useDetail } from './detail.ts';
 import { html, useEffect, useRef, useState, type View } from './htm-preact.js';
@@ -12,6 +13,7 @@ import { denial, useRights } from './rights.ts';
 import { go } from './router.ts';
 import { Phase } from './status.ts';
 import { When } from './when.ts';
+import { inWords, labelOf } from './words.ts';
 
 /** Adds a node. */
 export function NewNodePage({ place }: { place: Place }): View {
@@ -59,7 +61,7 @@ export function NodePage(props: { place: Place; namespace: string; name: string;
     </div>
     <ul class="tabs">
       <li><a href=${path} aria-current=${models ? undefined : 'page'}>Settings</a></li>
-      <li><a href=${`${path}/models`} aria-current=${models ? 'page' : undefined}>Models (${row.modelCount})</a></li>
+      <li><a href=${`${path}/models`} aria-current=${models ? 'page' : undefined}>Models (${enabledOf(row.enabledModelCount, row.modelCount)})</a></li>
     </ul>
     ${
       models
@@ -127,24 +129,25 @@ function NodeFacts({ row, node, detail }: { row: NodeRow; node: NodeResource; de
   const isRead = status?.apiKeySet === undefined ? source : `cannot be read; it is ${source}`;
   const key = source === undefined ? 'none' : status?.apiKeySet ? `set, ${source}` : isRead;
   return html`<article class="facts">
-    <p class=${row.phase === 'error' || row.phase === 'offline' ? 'problem' : ''}><strong>${row.reason}</strong>: ${row.message}</p>
+    <p class=${row.phase === 'error' || row.phase === 'offline' ? 'problem' : ''}><strong>${labelOf(row.reason)}</strong>: ${inWords(row.message)}</p>
     <dl>
       <div><dt>Models</dt><dd>${row.modelCount}, ${row.enabledModelCount} enabled</dd></div>
-      <div><dt>Last sync</dt><dd><${When} time=${row.lastSyncTime} /></dd></div>
+      <div><dt>Last sync</dt><dd><${When} time=${row.lastSuccessfulSyncTime} /></dd></div>
+      ${row.lastSyncError !== undefined && html`<div><dt>Last try</dt><dd class="bad"><${When} time=${row.lastSyncTime} />, failed</dd></div>`}
       <div><dt>Last health check</dt><dd><${When} time=${status?.lastHealthCheckTime} /></dd></div>
       <div><dt>Date added</dt><dd><${When} time=${node.metadata.creationTimestamp} absent="unknown" /></dd></div>
       <div><dt>API key</dt><dd>${key}</dd></div>
       ${row.managedBy && html`<div><dt>Managed by</dt><dd>${row.managedBy}</dd></div>`}
       ${detail.source && html`<div class="broad"><dt>Declared in</dt><dd>${detail.source}</dd></div>`}
     </dl>
-    ${row.lastSyncError && html`<p class="problem">Last synchronization failed: ${row.lastSyncError}</p>`}
+    ${row.lastSyncError && html`<p class="problem">Last synchronization failed: ${inWords(row.lastSyncError)}</p>`}
     <details>
       <summary>Conditions and manifest</summary>
       <table>
         <thead><tr><th>Condition</th><th>Status</th><th>Reason</th><th>Message</th><th>Since</th></tr></thead>
         <tbody>${(status?.conditions ?? []).map(
           ({ type, status: is, reason, message, lastTransitionTime }) =>
-            html`<tr><td>${type}</td><td>${is}</td><td>${reason}</td><td>${message}</td><td><${When} time=${lastTransitionTime} /></td></tr>`,
+            html`<tr><td>${labelOf(type)}</td><td>${is}</td><td>${labelOf(reason)}</td><td>${inWords(message)}</td><td><${When} time=${lastTransitionTime} /></td></tr>`,
         )}</tbody>
       </table>
       <pre tabindex="0" aria-label="Manifest">${detail.manifest}</pre>

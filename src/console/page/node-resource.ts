@@ -4,6 +4,9 @@ export interface NodeResource {
   readonly spec: Readonly<Record<string, unknown>> & {
     readonly apiKeySecretRef?: { readonly name: string; readonly key: string };
     readonly encryptedAPIKey?: string;
+    readonly sync?: {
+      readonly models?: { readonly include?: readonly string[]; readonly exclude?: readonly string[] };
+    };
     readonly models?: readonly {
       readonly name: string;
       readonly enabled?: boolean;

@@ -1,6 +1,6 @@
 import type { NodeRow, Place, Row } from '../shapes.ts';
 import { change, setEnabled } from './changing.ts';
-import { countOf } from './count.ts';
+import { countOf, enabledOf } from './count.ts';
 import { html, useMemo, useState, type View } from './htm-preact.js';
 import { idOf, useLive } from './live-rows.ts';
 import { done, failed } from './notices.ts';
@@ -135,8 +135,10 @@ function columnsOf(several: boolean): readonly Column<NodeRow>[] {
   return [
     {
       title: 'Name',
-      cell: (node) => html`<a href=${nodePath(node)}>${node.displayName}</a>
-        ${node.displayName !== node.name && html` <small class="muted">${node.name}</small>`}
+      cell: (
+        node,
+      ) => html`<a class="name" href=${nodePath(node)} title=${node.displayName}>${node.displayName}</a>
+        ${node.displayName !== node.name && html` <small class="muted wide">${node.name}</small>`}
         ${node.managedBy && html` <small class="badge" title=${`Managed by ${node.managedBy}`}>managed</small>`}`,
       sort: (node) => node.displayName,
     },
@@ -155,15 +157,18 @@ function columnsOf(several: boolean): readonly Column<NodeRow>[] {
     {
       title: 'Models',
       cell: (node) =>
-        html`<a href=${`${nodePath(node)}/models`} title=${`${node.enabledModelCount} enabled`}>${node.modelCount}</a>`,
+        html`<a href=${`${nodePath(node)}/models`} title=${`${node.enabledModelCount} of ${node.modelCount} enabled`}>${enabledOf(node.enabledModelCount, node.modelCount)}</a>`,
       sort: (node) => node.modelCount,
       numeric: true,
     },
     {
       title: 'Last sync',
       cell: (node) =>
-        node.syncing ? html`<span aria-busy="true">now</span>` : html`<${When} time=${node.lastSyncTime} />`,
-      sort: (node) => node.lastSyncTime ?? '',
+        node.syncing
+          ? html`<span aria-busy="true">now</span>`
+          : html`<${When} time=${node.lastSuccessfulSyncTime} />
+              ${node.lastSyncError !== undefined && html` <small class="bad" title=${node.lastSyncError}>last try failed</small>`}`,
+      sort: (node) => node.lastSuccessfulSyncTime ?? '',
       wide: true,
     },
     {

@@ -94,11 +94,10 @@ export function RoutingPage({ place }: { place: Place }): View {
       answer &&
       html`<div role="status">
         ${answer.refusal && html`<p class="problem">${answer.refusal}</p>`}
-        ${answer.notes.map((note) => html`<p>${note}</p>`)}
         ${tiers.map(
           (tier, index) => html`<article>
             <h2>${index === 0 ? 'First' : 'Then, when those before fail'}</h2>
-            ${taking.filter((node) => node.tier === tier).map((node) => html`<${Taking} node=${node} />`)}
+            ${taking.filter((node) => node.tier === tier).map((node) => html`<${Taking} node=${node} asked=${answer.model} />`)}
           </article>`,
         )}
         ${
@@ -113,19 +112,20 @@ export function RoutingPage({ place }: { place: Place }): View {
             )}</dl>
           </article>`
         }
+        ${answer.notes.map((note) => html`<p class="muted">${note}</p>`)}
       </div>`
     }
   </section>`;
 }
 
-function Taking({ node }: { node: RouteNode }): View {
+function Taking({ node, asked }: { node: RouteNode; asked: string }): View {
   const percent = Math.round((node.share ?? 0) * 1000) / 10;
   return html`<div class="taking">
     <span class="taking-name"><a href=${nodePath(node)}>${node.namespace}/${node.name}</a> <${Phase} phase=${node.phase} /></span>
     <meter class="share-meter" min="0" max="100" value=${percent} aria-label=${`Share of ${node.name}`}>${percent} %</meter>
     <span class="numeric">${percent} %</span>
     <small class="muted">
-      priority ${node.priority}, weight ${node.weight}${node.conversion && `, ${node.conversion}`}${node.model !== undefined && `, as ${node.model}`}
+      priority ${node.priority}, weight ${node.weight}${node.conversion && `, ${node.conversion}`}${node.model !== undefined && node.model !== asked && `, asked for the model ${node.model}`}
     </small>
     ${node.remarks.map((remark) => html`<small>${remark}</small>`)}
   </div>`;

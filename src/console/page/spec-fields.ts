@@ -1,8 +1,9 @@
-import { type FieldProps, inputOf, labelOf, namesIn, type Problems } from './field.ts';
+import { type FieldProps, inputOf, namesIn, type Problems } from './field.ts';
 import { html, useState, type View } from './htm-preact.js';
 import { ModelNamesField } from './model-names-field.ts';
 import { Refusal } from './server.ts';
 import type { FieldSchema, Fields } from './spec-edits.ts';
+import { choiceLabel, hintAt, labelAt } from './words.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 /** Shown in empty inputs whose form people do not know by heart. */
@@ -58,11 +59,11 @@ function SpecFields(props: SpecFieldsProps): View {
 }
 
 function Field(props: FieldProps): View {
-  const { name, path, schema, value, disabled, problems, onChange } = props;
+  const { path, schema, value, disabled, problems, onChange } = props;
   if (schema.properties !== undefined) {
     const fields = typeof value === 'object' && value !== null ? (value as Fields) : {};
     return html`<details open=${[...problems.keys()].some((field) => field.startsWith(path))}>
-      <summary>${labelOf(name)} <small class="muted">${schema.description}</small></summary>
+      <summary><span>${labelAt(path)}</span> <small class="muted">${hintAt(path, schema.description)}</small></summary>
       <div class="fields">
         <${SpecFields}
           path=${path}
@@ -103,7 +104,7 @@ function Field(props: FieldProps): View {
         onChange=${(event: { currentTarget: HTMLSelectElement }) => onChange(event.currentTarget.value)}
       >
         ${schema.default === undefined && html`<option value="">not set</option>`}
-        ${choices.map((choice) => html`<option value=${choice} selected=${choice === chosen}>${choice}</option>`)}
+        ${choices.map((choice) => html`<option value=${choice} selected=${choice === chosen}>${choiceLabel(path, choice)}</option>`)}
       </select>`,
     );
   }
@@ -175,10 +176,10 @@ function ListField(props: FieldProps): View {
   );
 }
 
-function ChoicesField({ name, schema, value, disabled, onChange }: FieldProps): View {
+function ChoicesField({ path, schema, value, disabled, onChange }: FieldProps): View {
   const chosen = new Set(Array.isArray(value) ? value : []);
   return html`<fieldset>
-    <legend>${labelOf(name)}</legend>
+    <legend>${labelAt(path)}</legend>
     ${(schema.items?.enum ?? []).map(
       (choice) => html`<label>
         <input
@@ -193,18 +194,18 @@ function ChoicesField({ name, schema, value, disabled, onChange }: FieldProps): 
         /> ${choice}
       </label>`,
     )}
-    <small>${schema.description}</small>
+    <small>${hintAt(path, schema.description)}</small>
   </fieldset>`;
 }
 
 /** A list of named entries, such as headers: each with its own fields. */
 function EntriesField(props: FieldProps): View {
-  const { name, path, schema, value, disabled, problems, onChange } = props;
+  const { path, schema, value, disabled, problems, onChange } = props;
   const entries = (Array.isArray(value) ? value : []) as readonly Fields[];
   const item = schema.items ?? {};
   return html`<fieldset>
-    <legend>${labelOf(name)}</legend>
-    <small>${schema.description}</small>
+    <legend>${labelAt(path)}</legend>
+    <small>${hintAt(path, schema.description)}</small>
     ${entries.map(
       (entry, index) => html`<div class="entry fields">
         <${SpecFields}

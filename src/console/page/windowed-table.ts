@@ -85,7 +85,7 @@ export function WindowedTable<R>(props: {
         </tr>
       </thead>
       <tbody>
-        ${first > 0 && html`<tr class="space" aria-hidden="true"><td height=${first * rowHeight}></td></tr>`}
+        ${space('above', first)}
         ${sorted.slice(first, end).map(
           (
             row,
@@ -104,10 +104,19 @@ export function WindowedTable<R>(props: {
             )}
           </tr>`,
         )}
-        ${end < sorted.length && html`<tr class="space" aria-hidden="true"><td height=${(sorted.length - end) * rowHeight}></td></tr>`}
+        ${space('below', sorted.length - end)}
       </tbody>
     </table>
   </div>`;
+}
+
+/**
+ * The room of the rows that are not in the document: without it the frame would scroll no further than the rows in it, and Tab
+ * would leave the table. It is there even if it is none: a row that came before all others would move them, and what is moved
+ * in a document loses the focus. A style, as the attribute `height` yields to that of all cells.
+ */
+function space(key: string, rows: number): View {
+  return html`<tr key=${`space ${key}`} class="space" aria-hidden="true"><td style=${{ height: `${rows * rowHeight}px` }}></td></tr>`;
 }
 
 function classes(numeric: true | undefined, wide: true | undefined): string {

@@ -1,0 +1,195 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { keyWithHash, manifest } from '../support/standalone.ts';
+import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
+import { openConsole, type Person, startBrowser } from './browser.ts';
+import { type StandaloneWithConsole, startWithConsole } from './standalone-console.ts';
+
+// What a person who sees the console for the first time stumbled over.
+
+const many = Array.from({ length: 3_006 }, (_, at) => `vendor-${at % 7}/model-${at}${at % 3 ? '' : ':free'}`);
+let browser: Browser;
+let upstream: ScriptedUpstream;
+let large: ScriptedUpstream;
+let standalone: StandaloneWithConsole;
+
+beforeAll(async () => {
+  [browser, upstream, large] = await Promise.all([
+    startBrowser(),
+    startUpstream({ models: ['alpha', 'beta', 'gamma'] }),
+    startUpstream({ models: many }),
+  ]);
+  const nodes = Array.from({ length: 70 }, (_, at) => `row-${String(at).padStart(2, '0')}`).map((name) => [
+    `${name}.yaml`,
+    manifest('UpstreamNode', name, {
+      baseURL: upstream.url,
+      manualModels: ['m'],
+      healthCheck: { mode: 'None' },
+    }),
+  ]);
+  standalone = await startWithConsole({
+    manifests: {
+      ...Object.fromEntries(nodes),
+      'one.yaml': manifest('UpstreamNode', 'one', {
+        baseURL: upstream.url,
+        displayName: 'The very large model server of the research department in the cellar',
+        models: [{ name: 'beta', enabled: false }],
+      }),
+      'large.yaml': manifest('UpstreamNode', 'large', { baseURL: large.url }),
+      'rotated.yaml': manifest('APIKey', 'rotated', {
+        secretName: 'rotated',
+        rotation: { revision: 1, overlapSeconds: 300 },
+      }),
+      'given.yaml': manifest('APIKey', 'given', { hash: keyWithHash().hash }),
+    },
+  });
+});
+
+afterAll(async () => {
+  await standalone?.[Symbol.asyncDispose]();
+  await Promise.all([browser?.close(), upstream?.stop(), large?.stop()]);
+});
+
+async function sit(path: string, options: Parameters<typeof openConsole>[2] = {}): Promise<Person> {
+  const person = await openConsole(browser, await standalone.newAddress(), options);
+  await person.visit(path);
+  return person;
+}
+
+const place = (page: Page): Promise<string> =>
+  page.evaluate(
+    `(document.activeElement.closest('tr')?.getAttribute('aria-rowindex') ?? document.activeElement.tagName)`,
+  ) as Promise<string>;
+
+test('Tab goes through every row of a long table, and back', async () => {
+  await using person = await sit('/nodes');
+  const { page } = person;
+  await page.getByRole('checkbox', { name: 'Select all that are shown' }).focus();
+  const seen = new Set<string>();
+  const last = (await page.getByRole('table').getAttribute('aria-rowcount')) ?? '';
+  for (let presses = 0; presses < 400 && !seen.has(last); presses++) {
+    await page.keyboard.press('Tab');
+    seen.add(await place(page));
+  }
+  expect([...seen].filter((each) => !/^\d+$/.test(each))).toEqual([]);
+  expect(seen.has(last)).toBe(true);
+  for (let presses = 0; presses < 150; presses++) await page.keyboard.press('Shift+Tab');
+  expect(await place(page)).toMatch(/^\d+$/);
+});
+
+test('on a phone the status of a node with a long name is seen', async () => {
+  await using person = await sit('/nodes?search=cellar', { viewport: { width: 375, height: 740 } });
+  const { page } = person;
+  const status = page.getByRole('row', { name: /cellar/ }).locator('.phase');
+  const box = await status.boundingBox();
+  expect((box?.x ?? Number.NaN) + (box?.width ?? Number.NaN)).toBeLessThanOrEqual(375 - 12);
+});
+
+test('counts say how many models are enabled of all', async () => {
+  await using person = await sit('/nodes?search=cellar');
+  const { page } = person;
+  await page.getByRole('link', { name: '2/3', exact: true }).waitFor();
+});
+
+test('a sync that failed does not pass for the last one that succeeded', async () => {
+  await using person = await sit('/nodes/default/one');
+  const { page } = person;
+  upstream.answers.modelsStatus = 500;
+  await page.getByRole('button', { name: 'Synchronize' }).click();
+  await page.getByText('Last synchronization failed').waitFor();
+  const facts = page.locator('.facts dl');
+  expect(await facts.locator('dt').allTextContents()).toContain('Last try');
+  await person.visit('/nodes?search=cellar');
+  await page
+    .getByRole('row', { name: /cellar/ })
+    .getByText('last try failed')
+    .waitFor();
+  upstream.answers.modelsStatus = 200;
+});
+
+test('Copy beside a fresh key copies that key', async () => {
+  await using person = await sit('/keys/new', { permissions: ['clipboard-read', 'clipboard-write'] });
+  const { page } = person;
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('fresh');
+  await page.getByRole('button', { name: 'Create' }).click();
+  const key = (await page.getByTestId('new-key').textContent()) ?? '';
+  await page.getByRole('button', { name: 'Copy OpenAI SDKs' }).click();
+  await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toContain(`OPENAI_API_KEY=${key}`);
+});
+
+test('Revoke asks about revoking; Rotate proposes the overlap of the key', async () => {
+  await using person = await sit('/keys/default/rotated');
+  const { page } = person;
+  const dialog = page.getByRole('dialog');
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  expect(await dialog.getByRole('spinbutton').inputValue()).toBe('5');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Revoke' }).click();
+  await dialog.getByRole('heading', { name: 'Revoke rotated?' }).waitFor();
+  await dialog.getByRole('textbox').fill('rotated');
+  await dialog.getByRole('button', { name: 'Revoke', exact: true }).click();
+  await page.getByText('Revoked rotated.').waitFor();
+});
+
+test('labels are words, and messages name the fields as the form does', async () => {
+  await using person = await sit('/nodes/default/one');
+  const { page } = person;
+  await page.getByText('More', { exact: true }).click();
+  const text = await page.locator('main').innerText();
+  for (const label of ['TLS', 'Base URL', 'Models to keep', 'Models to leave out']) {
+    await page.getByText(label, { exact: true }).first().waitFor({ state: 'attached' });
+  }
+  const words = await page
+    .locator('form')
+    .evaluate((form: unknown) => (form as { textContent: string }).textContent);
+  for (const label of ['CA bundle', 'OpenAI extras', 'x-api-key', "the node's own namespace"]) {
+    expect(words).toContain(label);
+  }
+  expect(words).not.toMatch(/\bTls\b|Ca bundle|Open AI|XAPIKey|\(default true\)|absent means/);
+  expect(text).not.toMatch(/^[A-Z][a-z]+[A-Z][a-zA-Z]*:/m);
+});
+
+test('a manifest that is not in force is shown with its file, line, field and remedy, until it is fixed', async () => {
+  await using person = await sit('/nodes');
+  const { page } = person;
+  const banner = page.getByRole('alert').filter({ hasText: 'not in force' });
+  expect(await banner.count()).toBe(0);
+  await standalone.folders.write(
+    'broken.yaml',
+    'apiVersion: modelgateway.dev/v1alpha1\nkind: UpstreamNode\nmetadata: {name: broken}\nspec:\n  baseURL: https://x.example/v1\n  priority: 777\n',
+  );
+  await banner.getByText(/broken\.yaml:6.*spec\.priority must be at most 100; lower it/).waitFor();
+  // It is on every page, because it concerns all of them.
+  await page.getByRole('link', { name: 'Keys' }).click();
+  await banner.waitFor();
+  await standalone.folders.write('more.yaml', 'foo: [bar');
+  await banner.getByText(/more\.yaml.*is not YAML/).waitFor();
+  await standalone.folders.remove('broken.yaml');
+  await standalone.folders.remove('more.yaml');
+  await banner.waitFor({ state: 'detached' });
+});
+
+test('3,006 models are switched off and on again by a pattern; what is too many says so in words', async () => {
+  await using person = await sit('/nodes/default/large/models');
+  const { page } = person;
+  const dialog = page.getByRole('dialog');
+  await page.getByText('3006 models').waitFor();
+  await page.getByRole('checkbox', { name: 'Select all that are shown' }).check();
+  await page.getByRole('button', { name: 'Disable selected' }).click();
+  await dialog.getByText(/would need 3006 entries/).waitFor();
+  await dialog.getByRole('textbox', { name: 'Pattern' }).fill('*:free');
+  await dialog.getByRole('button', { name: 'Leave out' }).click();
+  await page.getByText('2004 models').waitFor();
+  expect(await standalone.manifest('large.yaml')).toContain('*:free');
+  await page.getByRole('button', { name: 'Let in *:free' }).click();
+  await page.getByText('3006 models').waitFor();
+  // Of what is filtered the pattern is proposed.
+  await page.getByRole('searchbox').fill('vendor-3');
+  await page.getByRole('button', { name: 'Leave out by pattern' }).click();
+  expect(await dialog.getByRole('textbox', { name: 'Pattern' }).inputValue()).toBe('*vendor-3*');
+  await dialog.getByRole('button', { name: 'Leave out' }).click();
+  await page.getByRole('button', { name: 'Undo' }).last().click();
+  await page.getByRole('searchbox').fill('');
+  await page.getByText('3006 models').waitFor();
+  expect(person.complaints.filter((text) => !/ 422 /.test(text))).toEqual([]);
+});
