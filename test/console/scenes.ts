@@ -81,6 +81,29 @@ export function scenesOf(key: string): readonly Scene[] {
       },
     },
     {
+      name: 'try-failed',
+      path: '/try?model=nowhere',
+      act: async (page) => {
+        await page.getByRole('textbox', { name: 'API key' }).fill(key);
+        await page.getByRole('textbox', { name: 'Message' }).fill('Which model is this?');
+        await page.getByRole('button', { name: 'Send' }).click();
+        await page.getByRole('group', { name: 'Failed' }).waitFor();
+      },
+    },
+    {
+      name: 'leave-out',
+      path: '/nodes/default/on-premises/models?filter=w',
+      act: async (page) => {
+        await page.getByRole('button', { name: 'Leave out by pattern' }).click();
+        await page.getByRole('dialog').getByRole('textbox', { name: 'Pattern' }).waitFor();
+      },
+    },
+    {
+      name: 'revoke',
+      path: '/keys/default/nightly',
+      act: (page) => page.getByRole('button', { name: 'Revoke' }).click(),
+    },
+    {
       name: 'diff',
       path: '/nodes/default/on-premises',
       act: async (page) => {
