@@ -273,6 +273,9 @@ describe.each(ways)('by %s', (by) => {
       await expect.poll(() => focused(page)).toBe('Show YAML');
     }
     expect(await shared()).toMatchObject({ priority: 5, weight: 33 });
+    // What was typed is still there, over what it was typed over, until it is discarded.
+    await hands.press(at.button('Discard mine'));
+    await expect.poll(() => page.getByRole('spinbutton', { name: 'Weight' }).inputValue()).toBe('33');
     await conflict(41, 34);
     await hands.press(dialog.getByRole('button', { name: 'Apply mine on top' }));
     // Whoever wanted to see it sees it again, as it is now.

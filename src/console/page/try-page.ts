@@ -157,7 +157,7 @@ function Outcome({ exchange, waits }: { exchange: Exchange; waits: boolean }): V
       <strong class="wrong">${what}</strong>
       ${answer !== '' && html`<p>${answer}</p>`}
       <p class="wrong">${failure}</p>
-      <small class="muted">Neither the question nor this is part of the conversation.</small>
+      <p class="muted">Neither the question nor this is part of the conversation.</p>
     </div>`;
   }
   if (answer === '' && waits) return undefined;
