@@ -133,7 +133,7 @@ describe.each([
     await priority(page).fill('21');
     await place.change('UpstreamNode', 'shared', { priority: 99, weight: 33 });
     // It is said as soon as it is known, and what is typed stays.
-    await page.getByText(/changed elsewhere since you began/).waitFor();
+    await page.getByText(/was changed since you began/).waitFor();
     expect(await priority(page).inputValue()).toBe('21');
     await page.getByRole('button', { name: 'Save' }).click();
     await dialog.getByRole('row', { name: /Priority 5 99 21/ }).waitFor();
@@ -148,7 +148,7 @@ describe.each([
 
     await priority(page).fill('22');
     await place.change('UpstreamNode', 'shared', { priority: 98 });
-    await page.getByText(/changed elsewhere since you began/).waitFor();
+    await page.getByText(/was changed since you began/).waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
     await dialog.getByRole('row', { name: /Priority 99 98 22/ }).waitFor();
     await dialog.getByRole('button', { name: 'Apply mine on top' }).click();
@@ -184,7 +184,7 @@ describe.each([
     const name = page.getByRole('textbox', { name: 'Display name' });
     await name.fill('Mine');
     await place.change('APIKey', 'shared', { enabled: false });
-    await page.getByText(/changed elsewhere since you began/).waitFor();
+    await page.getByText(/was changed since you began/).waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Apply mine on top' }).click();
     await page.getByText('Saved shared.').waitFor();
@@ -215,5 +215,25 @@ describe.each([
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved asked.').waitFor();
     expect(await place.stored('UpstreamNode', 'asked')).toMatchObject({ priority: 66, weight: 55 });
+  });
+
+  test("one's own change by a button is no conflict for what is typed right after it", async () => {
+    await using person = await place.sit(`/nodes/${place.namespace}/asked`);
+    const { page } = person;
+    await weight(page).waitFor();
+    const held = Promise.withResolvers<void>();
+    // The page reads what it has changed late.
+    await page.route('**/api/resources/UpstreamNode/**', async (route) => {
+      if (route.request().method() === 'GET') await held.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByText('Disabled asked.').waitFor();
+    await weight(page).fill('61');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved asked.').waitFor();
+    held.resolve();
+    expect(await place.stored('UpstreamNode', 'asked')).toMatchObject({ weight: 61, enabled: false });
+    expect(await page.getByRole('dialog').count()).toBe(0);
   });
 });

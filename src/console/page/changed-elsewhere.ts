@@ -2,7 +2,7 @@ import type { Base, Draft } from './draft.ts';
 import { html, type View } from './htm-preact.js';
 import { labelOf } from './words.ts';
 
-/** Reports, while something is typed, that the declaration below it is no longer the one that the form was made from. */
+/** Reports, while something is typed, that the declaration is no longer the one that it was typed over. */
 export function ChangedElsewhere({
   draft,
   current,
@@ -18,7 +18,7 @@ export function ChangedElsewhere({
   );
   if (changed.length === 0) return undefined;
   return html`<p class="problem" role="status">
-    This was changed elsewhere since you began: ${changed.map(labelOf).join(', ')}. Nothing of yours is stored yet, and a save shows both.
+    This was changed since you began: ${changed.map(labelOf).join(', ')}. Nothing of yours is stored yet, and a save shows both.
     <button type="button" class="outline small" onClick=${draft.discard}>Discard mine</button>
   </p>`;
 }

@@ -88,7 +88,7 @@ export async function change(
       if (accepted !== 'accepted') return undefined;
     }
     const edited = await edit(ref, wishes, at);
-    changedHere(ref);
+    changedHere(ref, edited);
     return edited;
   } catch (error) {
     if (!(error instanceof Refusal) || error.reason !== 'Conflict') throw error;

@@ -1,13 +1,16 @@
-import type { Detail } from '../shapes.ts';
+import type { Detail, Edited } from '../shapes.ts';
 import { useEffect, useState } from './htm-preact.js';
 import { idOf, useLive } from './live-rows.ts';
 import { type Ref, readDetail } from './server.ts';
 
-const watchers = new Set<(id: string) => void>();
+const watchers = new Set<(id: string, edited: Edited | undefined) => void>();
 
-/** Says that a resource was just changed here: the view must not judge the next act by what it was before. */
-export function changedHere(ref: Ref): void {
-  for (const watcher of watchers) watcher(idOf(ref));
+/**
+ * Says that a resource was just changed here, and to what: the view must not judge the next act by what it was before, nor a
+ * form take the reader's own change for somebody else's.
+ */
+export function changedHere(ref: Ref, edited?: Edited): void {
+  for (const watcher of watchers) watcher(idOf(ref), edited);
 }
 
 const going = new Set<string>();
@@ -37,8 +40,10 @@ export function useDetail(ref: Ref): {
   const row = rows.get(id);
   const [changes, setChanges] = useState(0);
   useEffect(() => {
-    const watcher = (changed: string): void => {
-      if (changed === id) setChanges((count) => count + 1);
+    const watcher = (changed: string, edited: Edited | undefined): void => {
+      if (changed !== id) return;
+      if (edited !== undefined) setDetail((before) => before && withEdit(before, edited));
+      setChanges((count) => count + 1);
     };
     watchers.add(watcher);
     return () => void watchers.delete(watcher);
@@ -61,4 +66,9 @@ export function useDetail(ref: Ref): {
     };
   }, [id, JSON.stringify(row), connection === 'broken', changes]);
   return { detail, problem };
+}
+
+/** What is known of a resource until it is read again. */
+function withEdit(detail: Detail, { row, version, after, spec }: Edited): Detail {
+  return { ...detail, row, version, manifest: after, resource: { ...(detail.resource as object), spec } };
 }
