@@ -13,6 +13,7 @@ import { readTokenizeReply } from '../../src/convert/messages-count.ts';
 import { readReportedError, readUpstreamError } from '../../src/convert/upstream-error.ts';
 import { UpstreamFault } from '../../src/convert/upstream-fault.ts';
 import { GatewayError } from '../../src/gateway/errors.ts';
+import { eventFault } from '../../src/gateway/event-fault.ts';
 import { HeldStream } from '../../src/gateway/held-stream.ts';
 import { inspect } from '../../src/gateway/inspect.ts';
 import { createKeysApi } from '../../src/gateway/keys-api.ts';
@@ -154,6 +155,7 @@ const held: TypeReader[] = (Object.keys(sampleStreams) as AnswerFormat[]).map((f
     const pieces = text.length % 2 === 0 ? [...sound, text] : [text];
     for (const piece of pieces)
       stream.take(Buffer.from(piece.startsWith('data') ? piece : `data: ${piece}\n\n`));
+    if (stream.error !== undefined) eventFault(stream.error);
   },
 }));
 

@@ -111,11 +111,13 @@ const streamed: readonly Traffic[] = ways.map(({ format, spoken, model }) => ({
         const event = each[index];
         if (confused === undefined || event === undefined || number >= count) continue;
         number += 1;
-        const places = [Math.min(event.at, sound.length - 1), 0, Math.floor(sound.length / 2), sound.length];
+        // An error before all others is answered by an HTTP error, which none of the others is.
+        const own = event.at < sound.length ? event.at : 0;
+        const places = [own, 0, Math.floor(sound.length / 2), sound.length];
         const place = places[Math.floor(number / each.length) % places.length] ?? 0;
         const events = [...sound];
         // In its own place it stands for the sound one, if there is a sound one.
-        const replaced = place === event.at && event.at < sound.length ? 1 : 0;
+        const replaced = place === event.at ? 1 : 0;
         events.splice(place, replaced, eventText(event.name, confused));
         const end = spoken === 'chat' || spoken === 'completions' ? 'data: [DONE]\n\n' : '';
         const answer = { status: 200, type: 'text/event-stream', body: events.join('') + end } as const;

@@ -9,7 +9,7 @@ import { fuzzSockets } from './type-sockets.ts';
 /** Most cases take less than a tenth of a millisecond. */
 const timesAsMany = 10;
 /** How much of the cases goes through a gateway's sockets; the others go to the readers in this process. */
-const socketShare = 0.2;
+const socketShare = 0.35;
 
 /**
  * Confuses the types of every member of everything that may come in, in this process and at gateways that `newGround`

@@ -7,7 +7,7 @@ import { runTargets, targetNames } from '../fuzz/targets.ts';
 const slowness = { blocks: 1, windowMs: 250, most: 100 };
 const options = { runs: 600, seed: 1, slowness, patient: 0, limitMs: 20_000, tell: () => {} };
 
-// Ten times as many cases: every member of everything that may come in, with a fifth of the hostile values.
+// Ten times as many cases: every member of everything that may come in, with some of the hostile values.
 const typesRuns = 2_000;
 
 test.each(targetNames)('%s: nothing is found', { timeout: 150_000 }, async (target) => {
