@@ -15,7 +15,7 @@ export interface AttemptReports {
   /** The answer is complete. */
   ended(candidate: PickedCandidate, status: number): void;
   /** The answer broke off after it had begun; `outcome` says by what. */
-  broke(candidate: PickedCandidate, outcome: AttemptOutcome, requestId: string): void;
+  broke(candidate: PickedCandidate, outcome: AttemptOutcome, requestId: string, cause?: UpstreamError): void;
   /** The caller left in the middle of the answer. */
   left(candidate: PickedCandidate): void;
   /** The caller left before an answer. */
@@ -56,12 +56,16 @@ export function createAttemptReports(options: {
       circuits.answered(candidate, status);
       counters.attempted(candidate.node.id, outcomeOfStatus(status));
     },
-    broke(candidate, outcome, requestId) {
+    broke(candidate, outcome, requestId, cause) {
       const { node, model } = candidate;
       if (saysNothing.has(outcome)) circuits.abandoned(candidate);
       else circuits.broke(candidate);
       counters.attempted(node.id, outcome);
-      log.info({ requestId, node: node.id, model, outcome }, 'An answer broke off after it had begun');
+      const code = cause?.detail === undefined ? {} : { code: cause.detail };
+      log.info(
+        { requestId, node: node.id, model, outcome, ...code },
+        'An answer broke off after it had begun',
+      );
     },
     left(candidate) {
       circuits.answered(candidate, 200);

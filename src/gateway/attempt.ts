@@ -144,10 +144,10 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     if (this.#stage === 'failing') return this.#errorBody?.end(false);
     if (this.#stage === 'over') return;
     const failure = connectionFailure(error);
-    if (this.#stage === 'streaming') return this.#breakStream(failure.error, outcomeOfError(error));
+    if (this.#stage === 'streaming') return this.#breakStream(failure.error, outcomeOfError(error), error);
     if (this.#stage === 'plain' && caller.started === 'answer') {
       caller.break();
-      return this.#finish(outcomeOfError(error));
+      return this.#finish(outcomeOfError(error), error);
     }
     this.#fail(failure);
   }
@@ -261,12 +261,12 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
   }
 
   /** The answer has come to its end, good or bad. */
-  #finish(outcome: AttemptOutcome) {
+  #finish(outcome: AttemptOutcome, cause?: UpstreamError) {
     const { reports, candidate, caller } = this.#options;
     this.#stage = 'over';
     if (outcome === 'ok') return reports.ended(candidate, this.#status);
     if (caller.record !== undefined) caller.record.broke = outcome;
-    reports.broke(candidate, outcome, caller.requestId);
+    reports.broke(candidate, outcome, caller.requestId, cause);
   }
 
   #write(piece: Buffer) {
@@ -285,9 +285,9 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     caller.keepAlive();
   }
 
-  #breakStream(error: GatewayError, outcome: AttemptOutcome) {
+  #breakStream(error: GatewayError, outcome: AttemptOutcome, cause?: UpstreamError) {
     this.#options.caller.end(this.#watch?.broken(error));
-    this.#finish(outcome);
+    this.#finish(outcome, cause);
   }
 
   #fail(failure: Failure) {

@@ -270,7 +270,7 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
     const outcome = outcomeOf(failure);
     if (caller.record !== undefined) caller.record.broke = outcome;
     this.#tellTokens();
-    reports.broke(candidate, outcome, caller.requestId);
+    reports.broke(candidate, outcome, caller.requestId, failure.cause);
     this.#break(failure.fault).catch((error: unknown) => this.failed(error));
   }
 

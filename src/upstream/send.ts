@@ -6,8 +6,8 @@ import type { UpstreamRequest } from './request.ts';
 
 /**
  * Sends one request and passes the answer's bytes on as they come. The callbacks begin after this has
- * returned. A kept-alive connection that the node closed before any byte of an answer is replaced by a fresh
- * one once, unseen by the handler. `abort()` ends the connection at once, in whatever state it is.
+ * returned. A kept-alive connection that the node closed before any byte of an answer, within a second of the
+ * request, is replaced by a fresh one once, unseen by the handler. `abort()` ends the connection at once, in whatever state it is.
  * `sent` says whether the memory of the request's body is free again.
  */
 export function send(
