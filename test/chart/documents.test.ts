@@ -180,8 +180,8 @@ const read: readonly Rule[] = [
     },
   },
   {
-    fits: /^vitest run --project \S+ FILE$/,
-    holds: (command) => expectProject(command.split(' ')[3] ?? ''),
+    fits: /^vitest run (?:-u )?--project \S+ \S+$/,
+    holds: (command) => expectProject(/--project (\S+)/.exec(command)?.[1] ?? ''),
   },
   {
     // No engine here; what the image is asked to run is read, and test:delivery runs it.

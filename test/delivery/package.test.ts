@@ -93,7 +93,8 @@ describe.each([
       program: [join(installed, 'node_modules/.bin/model-gateway')],
       args: ['start', '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'],
       cwd: place,
-      env: { PATH: path },
+      // As npx sets it.
+      env: { PATH: path, npm_command: 'exec' },
     });
     const command = () => /^curl .*$/m.exec(program.stdout())?.[0];
     await program.until('it prints a command', () => command() !== undefined, 60_000);

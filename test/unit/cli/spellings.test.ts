@@ -1,10 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ourSpelling } from '../../../src/cli/spellings.ts';
+import { bareEnvironment } from '../../support/bare-environment.ts';
 import { runCli } from '../../support/cli.ts';
 import { runHere } from '../../support/cli-here.ts';
+import { runToEnd } from '../../support/run-to-end.ts';
 import { nodeYaml } from '../store/open-folder.ts';
 
 const spellings: readonly [typed: string, ours: string][] = [
@@ -57,6 +61,16 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test('flags before the command reach it, also as a process of its own', async () => {
   const { code, stdout } = await runCli(['-n', 'ns', '--manifests', folder, 'node', 'list', '-o', 'name']);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'upstreamnode.modelgateway.dev/a\n' });
+});
+
+test('and by the plugin of kubectl', async () => {
+  const plugin = fileURLToPath(new URL('../../../src/bin/kubectl-modelgateway.ts', import.meta.url));
+  const args = ['-n', 'ns', 'nodes', '--manifests', folder, '-o', 'name'];
+  const { code, stdout } = await runToEnd(process.execPath, [plugin, ...args], {
+    env: bareEnvironment(),
+    timeoutMs: 60_000,
+  });
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'upstreamnode.modelgateway.dev/a\n' });
 });
 
