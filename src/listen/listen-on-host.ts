@@ -26,7 +26,7 @@ export async function listenOnHost<S extends Server>(
   port: number,
   newServer: () => S,
 ): Promise<Listening<S>> {
-  const addresses = host === 'localhost' ? loopback : [host];
+  const addresses = host.toLowerCase() === 'localhost' ? loopback : [host];
   for (let tried = 1; ; tried += 1) {
     const servers: S[] = [];
     try {

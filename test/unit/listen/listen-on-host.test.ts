@@ -20,6 +20,7 @@ test('localhost is both of its addresses on one port, another host is one', asyn
     ['127.0.0.1', address.port],
     ['::1', address.port],
   ]);
+  expect((await listenOnHost('LocalHost', 0, newServer)).servers).toHaveLength(2);
   const one = await listenOnHost('127.0.0.1', 0, newServer);
   expect(one.servers.map(addressOf)).toEqual([one.address]);
 });
