@@ -1,5 +1,6 @@
 import type { Command, Option } from 'commander';
 import type { CommandContext } from '../context.ts';
+import { helpTopics } from '../help.ts';
 import type { PlaceFlags } from '../place.ts';
 import { type NameSource, sourceAt } from './completes.ts';
 import { namesOf } from './names.ts';
@@ -36,6 +37,11 @@ export async function suggestions(
     };
   }
   if (command.commands.length > 0) return matching(commandSuggestions(command), begun);
+  if (command.name() === 'help' && values.length === 0) {
+    return matching([...commandSuggestions(program), ...Object.keys(helpTopics).map(bare)], begun);
+  }
+  const choices = command.registeredArguments[values.length]?.argChoices;
+  if (choices !== undefined) return matching(choices.map(bare), begun);
   const source = sourceAt(command, values.length);
   if (source === 'file') return files;
   return source === undefined ? none : matching(await named(source, values, flags, context), begun);

@@ -118,11 +118,14 @@ function callersOf(text: string): UpstreamNode['spec']['callerNamespaces'] {
 
 /** A flag that takes one of a few words, in any case; its value is the word as it is written here. */
 function wordOption(flags: string, help: string, words: readonly string[]): Option {
-  return new Option(flags, `${help} ${words.join(', ')}`).argParser((text: string) => {
+  const option = new Option(flags, `${help} ${words.join(', ')}`).argParser((text: string) => {
     const word = words.find((each) => each.toLowerCase() === text.toLowerCase());
     if (word === undefined) throw new InvalidArgumentError(`Allowed choices are ${words.join(', ')}.`);
     return word;
   });
+  // For completion alone: the parser above takes any case.
+  option.argChoices = [...words];
+  return option;
 }
 
 function capitalized(word: string): string {

@@ -31,6 +31,10 @@ const table: [words: string, wanted: string[]][] = [
   ['route explain m --request ', [':0']],
   // A switch takes no value.
   ['gateway --all-namespaces --acc', ['--access-log\tall, failed, off, or a share such as 0.1', ':4']],
+  ['help exit', ['exit-codes', ':4']],
+  ['help route', ['route\texplain where requests for a model go, and why', ':4']],
+  ['completion zs', ['zsh', ':4']],
+  ['node add a --authentication X', ['XAPIKey', ':4']],
   ['console --read', ['--read-only\tnothing can be changed', ':4']],
 ];
 test.each(table)('%s', async (words, wanted) => {
