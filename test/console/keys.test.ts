@@ -104,7 +104,7 @@ test('makes a key into a Secret, which the page never sees', async () => {
   await page.getByRole('textbox', { name: 'Name of the Secret' }).fill('batch-key');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.waitForURL('**/keys/default/batch');
-  await page.getByText('KeyIssued').waitFor();
+  await page.getByText('Key issued').waitFor();
   await page.getByText('the Secret batch-key', { exact: true }).waitFor();
   expect(await standalone.manifest('apikey-batch.yaml')).toContain('secretName: batch-key');
   expect(await page.content()).not.toMatch(/mgk_[0-9A-Za-z]{49}/);
