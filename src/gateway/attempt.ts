@@ -191,7 +191,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
   /** The first content is here: from now on everything goes to the caller as it comes. */
   #release(held: HeldStream) {
     const { caller, format, headers } = this.#options;
-    const watch = new StreamWatch(format, held.start);
+    const watch = new StreamWatch(format, held.start, (bytes) => maskCredentials(bytes, this.#connection));
     this.#watch = watch;
     this.#held = undefined;
     if (caller.started === 'nothing') {
@@ -213,10 +213,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
   }
 
   #pass(pieces: readonly Buffer[]) {
-    if (pieces.length === 0) return;
-    // An error of the node's may repeat the headers that it was sent.
-    if (this.#watch?.failed === true) this.#write(maskCredentials(Buffer.concat(pieces), this.#connection));
-    else for (const piece of pieces) this.#write(piece);
+    for (const piece of pieces) this.#write(piece);
   }
 
   #passOn(piece: Buffer) {

@@ -1,3 +1,4 @@
+import { readFinish } from '../convert/finish-reason.ts';
 import { isObject, type JsonObject, objectOf } from '../convert/json.ts';
 import type { CallerFormat } from '../routing/caller-format.ts';
 
@@ -14,13 +15,25 @@ export function eventMeaning(format: CallerFormat, name: string, data: string): 
   if (data.trim() === '[DONE]') return 'end';
   const event = parseObject(data);
   // In no format has an event of an answer that goes on an `error` of its own.
-  if (event !== undefined && isSet(event['error'])) return 'error';
+  if (event !== undefined && (isSet(event['error']) || event['object'] === 'error')) return 'error';
   if (format === 'messages')
     return event === undefined ? 'error' : messagesMeaning(text(event['type']) ?? name, event);
   if (format === 'responses')
     return event === undefined ? 'error' : responsesMeaning(text(event['type']) ?? name, event);
   // What cannot be read passes as it is.
   return event === undefined ? 'content' : chatMeaning(event);
+}
+
+/** Types of the events that end an answer. */
+export const lastWords: Readonly<Record<'messages' | 'responses', ReadonlySet<string>>> = {
+  messages: new Set(['message_stop', 'error']),
+  responses: new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']),
+};
+
+/** Whether an event of messages or responses ends its answer. */
+export function endsAnswer(format: CallerFormat, name: string, data: string): boolean {
+  if (format !== 'messages' && format !== 'responses') return false;
+  return lastWords[format].has(text(objectOf(parseObject(data))['type']) ?? name);
 }
 
 function chatMeaning(event: JsonObject): EventMeaning {
@@ -33,7 +46,7 @@ function chatMeaning(event: JsonObject): EventMeaning {
 
 function choiceMeaning(choice: JsonObject): EventMeaning {
   const finish = choice['finish_reason'];
-  if (finish === 'error' || isSet(choice['error'])) return 'error';
+  if (readFinish(finish) === 'failed' || isSet(choice['error'])) return 'error';
   if (isSet(finish) || isFilled(choice['text'])) return 'content';
   const delta = objectOf(choice['delta']);
   const filled = Object.entries(delta).some(([field, value]) => field !== 'role' && isFilled(value));

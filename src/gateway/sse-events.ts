@@ -12,13 +12,21 @@ export interface SseEvent {
  */
 export class SseEvents {
   #rest = '';
+  #begun = false;
 
   /** The events that are complete with this piece. */
   take(piece: Buffer): SseEvent[] {
-    const text = this.#rest + piece.toString('latin1');
+    let text = this.#rest + piece.toString('latin1');
+    // Of an event that is cut in many pieces only what is new is looked at, and the line end that may be cut in two.
+    const seen = Math.max(this.#rest.length - 3, 0);
+    if (!this.#begun && text.length >= 3) {
+      this.#begun = true;
+      if (text.startsWith(byteOrderMark)) text = text.slice(3);
+    }
     const events: SseEvent[] = [];
     let from = 0;
-    for (const end of text.matchAll(/(?:\r\n|\n|\r(?!\n|$)){2,}/g)) {
+    eventEnd.lastIndex = Math.min(seen, text.length);
+    for (let end = eventEnd.exec(text); end !== null; end = eventEnd.exec(text)) {
       events.push(readEvent(text.slice(from, end.index)));
       from = end.index + end[0].length;
     }
@@ -26,6 +34,16 @@ export class SseEvents {
     return events;
   }
 }
+
+const byteOrderMark = '\u00ef\u00bb\u00bf';
+const eventEnd = /(?:\r\n|\n|\r(?!\n|$)){2,}/g;
+
+/** All events of bytes that hold whole ones; of the last one the blank line may be missing. */
+export function eventsIn(bytes: Buffer): SseEvent[] {
+  return new SseEvents().take(Buffer.concat([bytes, blankLine]));
+}
+
+const blankLine = Buffer.from('\n\n');
 
 function readEvent(block: string): SseEvent {
   let name = '';

@@ -1,7 +1,10 @@
+import { isObject, parseJson } from '../convert/json.ts';
 import type { TokenUsage } from '../observe/request-record.ts';
 import type { CallerFormat } from '../routing/caller-format.ts';
 import type { GatewayError } from './errors.ts';
+import { endsAnswer, eventMeaning, lastWords } from './event-meaning.ts';
 import type { StreamStart } from './held-stream.ts';
+import { eventsIn } from './sse-events.ts';
 import { SseLines } from './sse-lines.ts';
 import { type ResponseSoFar, streamError } from './stream-errors.ts';
 import { readTokenUsage } from './token-usage.ts';
@@ -11,11 +14,6 @@ import { WholeEvents } from './whole-events.ts';
 const rememberedPieces = 4;
 const rememberedBytes = 4 * 1024;
 
-const lastWords: Readonly<Record<'messages' | 'responses', readonly string[]>> = {
-  messages: ['message_stop', 'error'],
-  responses: ['response.completed', 'response.incomplete', 'response.failed', 'error'],
-};
-
 const unknownResponse = { id: 'resp_failed', model: null, createdAt: 0 };
 
 /** Follows a stream that is passed on: what of it may go out, what may be put behind that, and whether it may end here. */
@@ -23,15 +21,22 @@ export class StreamWatch {
   readonly #format: CallerFormat;
   readonly #start: StreamStart;
   readonly #lines: SseLines;
+  readonly #mask: (bytes: Buffer) => Buffer;
   readonly #events = new WholeEvents();
   #ended = false;
-  /** Whether the node has told of an error. */
+  /** Whether the node has reported an error. */
   failed = false;
+  /** Whether the line before named its event. */
+  #isNamed = false;
+  /** Whether the type of an event is neither in its name nor at its beginning, so that it has to be parsed. */
+  #mustParse = false;
   #lastPieces: Buffer[] = [];
 
-  constructor(format: CallerFormat, start: StreamStart) {
+  /** `mask` takes the credentials of the node's connection out of what it says of an error. */
+  constructor(format: CallerFormat, start: StreamStart, mask: (bytes: Buffer) => Buffer) {
     this.#format = format;
     this.#start = start;
+    this.#mask = mask;
     const typed = format === 'messages' || format === 'responses';
     this.#lines = new SseLines((start) => this.#read(start), typed ? undefined : mayEndChat);
   }
@@ -49,19 +54,19 @@ export class StreamWatch {
     this.#lastPieces.push(
       piece.length > rememberedBytes ? Buffer.from(piece.subarray(-rememberedBytes)) : piece,
     );
-    return this.#events.take(piece, this.#lines.boundary);
+    return this.#judged(this.#events.take(piece, this.#lines.boundary));
   }
 
   /** What has not gone out of a stream that ended without a blank line. */
   rest(): readonly Buffer[] {
-    return this.#events.rest();
+    return this.#judged(this.#events.rest());
   }
 
   /** Whether the stream has come to an end of its own: an end of the bytes before that is a failure. */
   get complete(): boolean {
     if (this.#ended || this.#format === 'messages' || this.#format === 'responses') return this.#ended;
     // Some end with `[DONE]` and no line end.
-    return /"finish_reason"\s*:\s*"|^data: ?\[DONE\]$/m.test(this.#tail());
+    return /^data: ?\[DONE\]$/m.test(this.#tail());
   }
 
   /** The end of a stream that broke, to be put behind what has gone out. */
@@ -88,20 +93,54 @@ export class StreamWatch {
 
   #read(start: string): void {
     if (/^data: ?\[DONE\]/.test(start)) this.#ended = true;
-    else if (this.#format === 'messages' || this.#format === 'responses') {
-      const word = /^(?:event: ?|data: ?\{"type": ?")([a-z_.]+)/.exec(start)?.[1];
-      if (word === undefined || !lastWords[this.#format].includes(word)) return;
-      this.#ended = true;
-      if (word === 'error' || word === 'response.failed') this.failed = true;
-    } else if (/^data: ?\{"error":/.test(start)) {
-      this.#ended = true;
-      this.failed = true;
+    if (this.#format !== 'messages' && this.#format !== 'responses') return;
+    const [, name, type] = /^(?:event: ?([\w.]+)|data: ?\{"type": ?"([\w.]+))/.exec(start) ?? [];
+    const word = type ?? name;
+    if (word === undefined && !this.#isNamed && start.startsWith('data:')) this.#mustParse = true;
+    this.#isNamed = name !== undefined;
+    if (word === undefined || !lastWords[this.#format].has(word)) return;
+    this.#ended = true;
+    if (word === 'error' || word === 'response.failed') this.failed = true;
+  }
+
+  /** What may go out of whole events: an error of the node's may repeat the headers that it was sent. */
+  #judged(pieces: readonly Buffer[]): readonly Buffer[] {
+    const [first] = pieces;
+    if (first === undefined) return pieces;
+    const bytes = pieces.length === 1 ? first : Buffer.concat(pieces);
+    if (!this.failed) {
+      const isChat = this.#format !== 'messages' && this.#format !== 'responses';
+      const text = bytes.toString('latin1');
+      if (!this.#mustParse && !mayMatter.test(text)) return pieces;
+      if (isChat && finish.test(text)) this.#ended = true;
+      this.#mustParse = false;
+      if (this.#areReadable(bytes)) return pieces;
     }
+    return [this.#mask(bytes)];
+  }
+
+  /** Reads events of which one may report an error; false where one does, or cannot be read. */
+  #areReadable(bytes: Buffer): boolean {
+    let areReadable = true;
+    for (const { name, data } of eventsIn(bytes)) {
+      const isRead = isObject(parseJson(data));
+      if (isRead && eventMeaning(this.#format, name, data) === 'error') this.failed = true;
+      if (this.failed || (isRead && endsAnswer(this.#format, name, data))) this.#ended = true;
+      if (this.failed || !(isRead || data.trim() === '[DONE]')) areReadable = false;
+    }
+    return areReadable;
   }
 }
 
-/** Whether a line may be `data: [DONE]` or `data: {"error"…`: nearly none is, and each chunk has one. */
+/**
+ * Finds, in latin1, what may report an error or end an answer: `"error"` unless it is a member that is null, a
+ * `finish_reason` that is a text, and an ASCII letter that is escaped, which no encoder does of itself. Text that a model
+ * wrote has `\"error\"` at most. One expression, and no quotes at its beginning: each of them costs as much again for every piece.
+ */
+const mayMatter = /(?:error"(?![ \t]*:[ \t]*null)|finish_reason"[ \t]*:[ \t]*")|\\u00[67]/;
+const finish = /"finish_reason"[ \t]*:[ \t]*"/;
+
+/** Whether a line may be `data: [DONE]`: nearly none is. */
 function mayEndChat(piece: Buffer, start: number): boolean {
-  const at = piece[start + 5] === 0x20 ? start + 6 : start + 5;
-  return piece[at] === 0x5b || (piece[at] === 0x7b && piece[at + 2] === 0x65);
+  return piece[start + 5] === 0x5b || piece[start + 6] === 0x5b;
 }

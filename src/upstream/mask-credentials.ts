@@ -34,13 +34,23 @@ function maskOf(connection: UpstreamConnection): RegExp | undefined {
   return mask;
 }
 
-/** Matches the UTF-8 bytes of a text, read as latin1, however JSON may have escaped them. */
+/** Matches the UTF-8 bytes of a text, read as latin1, however JSON, also within a text of JSON, or a URL may have escaped them. */
 function sourceOf(secret: string): string {
-  return [...Buffer.from(secret).toString('latin1')].map(characterSource).join('');
+  return [...secret].map(characterSource).join('');
 }
 
 function characterSource(character: string): string {
-  const hex = character.charCodeAt(0).toString(16).padStart(2, '0');
-  const anyCase = hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
-  return `(?:\\\\?\\x${hex}|\\\\u00${anyCase})`;
+  const bytes = [...Buffer.from(character)].map((byte) => {
+    const hex = byte.toString(16).padStart(2, '0');
+    return `(?:\\\\{0,3}\\x${hex}|%${anyCase(hex)})`;
+  });
+  const units = Array.from({ length: character.length }, (_, at) => {
+    const hex = character.charCodeAt(at).toString(16).padStart(4, '0');
+    return `\\\\{1,3}u${anyCase(hex)}`;
+  });
+  return `(?:${bytes.join('')}|${units.join('')})`;
+}
+
+function anyCase(hex: string): string {
+  return hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 }

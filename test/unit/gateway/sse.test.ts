@@ -84,10 +84,10 @@ test.each([
   ],
   ['responses', 'data: {"type":"response.incomplete"}\n\n', true],
 ] as const)('%s may end after %j: %s', (format, text, complete) => {
-  const whole = new StreamWatch(format, noStart);
+  const whole = new StreamWatch(format, noStart, (bytes) => bytes);
   whole.take(Buffer.from(text));
   expect(whole.complete).toBe(complete);
-  const halves = new StreamWatch(format, noStart);
+  const halves = new StreamWatch(format, noStart, (bytes) => bytes);
   for (const piece of cut(Buffer.from(text), [text.length >> 1])) halves.take(piece);
   expect(halves.complete).toBe(complete);
 });
@@ -96,7 +96,7 @@ test('a responses stream that breaks ends with the number after its last, and th
   const held = new HeldStream('responses', 1000);
   const created = '{"type":"response.created","response":{"id":"resp_1","model":"m","created_at":7}}';
   expect(held.take(Buffer.from(`data: ${created}\n\n`))).toBe('hold');
-  const watch = new StreamWatch('responses', held.start);
+  const watch = new StreamWatch('responses', held.start, (bytes) => bytes);
   expect(watch.broken(error)).toContain('"sequence_number":0,');
   watch.take(
     Buffer.from('data: {"type":"a","sequence_number":3}\n\ndata: {"type":"b","sequence_number":12}\n\n'),
@@ -109,7 +109,7 @@ test.each(endings)('a stream with line ends %j passes by whole events, all of it
   const ends = /^$|(?:\n\n|\r\n\r\n?|\r\r)$/;
   fc.assert(
     fc.property(fc.array(fc.nat(), { maxLength: 8 }), (places) => {
-      const watch = new StreamWatch('chat', noStart);
+      const watch = new StreamWatch('chat', noStart, (bytes) => bytes);
       const passed: Buffer[] = [];
       for (const piece of cut(bytes, places)) {
         passed.push(...watch.take(piece));
@@ -124,7 +124,7 @@ test.each(endings)('a stream with line ends %j passes by whole events, all of it
 });
 
 test('an event of more than 64 KiB goes out before its end, and is closed where it has none', () => {
-  const watch = new StreamWatch('chat', noStart);
+  const watch = new StreamWatch('chat', noStart, (bytes) => bytes);
   expect(watch.take(Buffer.from('data: a\n\ndata: '))).toHaveLength(1);
   const large = Buffer.alloc(65_536, 'x');
   expect(Buffer.concat(watch.take(large)).toString()).toBe(`data: ${large}`);
@@ -137,7 +137,7 @@ test('an event of more than 64 KiB goes out before its end, and is closed where 
 });
 
 test('an event in very many pieces goes out before its end', () => {
-  const watch = new StreamWatch('chat', noStart);
+  const watch = new StreamWatch('chat', noStart, (bytes) => bytes);
   const passed = Array.from({ length: 1001 }, () => watch.take(Buffer.from('x')).length);
   expect(passed.slice(0, -1).every((count) => count === 0)).toBe(true);
   expect(passed.at(-1)).toBe(1001);
