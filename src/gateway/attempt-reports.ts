@@ -4,7 +4,7 @@ import type { RequestMetrics } from '../observe/request-metrics.ts';
 import type { PickedCandidate } from '../routing/route.ts';
 import type { UpstreamError } from '../upstream/error.ts';
 import { type AttemptOutcome, outcomeOf, outcomeOfStatus } from './attempt-outcome.ts';
-import type { Circuits } from './circuits.ts';
+import type { Asked, Circuits } from './circuits.ts';
 import type { Failure } from './failure.ts';
 import { reportFailure } from './report-failure.ts';
 
@@ -24,6 +24,21 @@ export interface AttemptReports {
   failed(candidate: PickedCandidate, failure: Failure): string;
   /** After this failure another node is tried. */
   failedOver(failure: Failure): void;
+}
+
+/**
+ * Circuits as counts of tokens see them: whether a node can be reached concerns every request, but how it counts says nothing
+ * of how it answers, and callers count often.
+ */
+export function circuitsOfCounts(circuits: Circuits): Circuits {
+  const saysNothing = (asked: Asked): void => circuits.abandoned(asked);
+  return {
+    ...circuits,
+    began: () => {},
+    answered: saysNothing,
+    timedOut: saysNothing,
+    broke: saysNothing,
+  };
 }
 
 /** A shortage of our own is logged no more often than this. */

@@ -236,7 +236,8 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     const upstream = this.#headers;
     if (upstream !== undefined) {
       const length = upstream.get('content-length');
-      if (length !== undefined && /^\d+$/.test(length)) {
+      // RFC 9110, section 8.6: an answer of 204 has none.
+      if (length !== undefined && this.#status !== 204 && /^\d+$/.test(length)) {
         own.push('content-length', length);
         this.#length = Number(length);
       }

@@ -4,12 +4,15 @@ import {
   readTokenizeReply,
   tokenizeRequest,
 } from '../convert/messages-count.ts';
+import { UpstreamError } from '../upstream/error.ts';
 import { send } from '../upstream/send.ts';
 import type { Caller, CallerListener } from './caller.ts';
 import { CollectedAnswer } from './collected-answer.ts';
 import type { Conversion } from './conversion.ts';
 import type { ConvertedOptions } from './converted-request.ts';
 import { endByFault, type Interrupted } from './end-by-fault.ts';
+import { GatewayError } from './errors.ts';
+import { connectionFailure, type Failure } from './failure.ts';
 import { guarded } from './guard.ts';
 import { hopsHeader, nextHop } from './hops.ts';
 
@@ -40,7 +43,7 @@ export class NodeCount implements CallerListener, Interrupted {
     const own = ['content-type', 'application/json', hopsHeader, nextHop(caller.request.headers)];
     const headers = span === undefined ? own : span.headers(own);
     this.#timer = setTimeout(
-      guarded(this, () => this.#estimate(504)),
+      guarded(this, () => this.#estimate(connectionFailure(new UpstreamError('first_byte_timeout', false)))),
       patienceMs,
     );
     this.#answer = new CollectedAnswer(
@@ -49,7 +52,7 @@ export class NodeCount implements CallerListener, Interrupted {
       {
         answered: (bytes) => this.#count(bytes),
         failed: (error) => this.failed(error),
-        failedWith: (failure) => this.#estimate('status' in failure ? failure.status : 502),
+        failedWith: (failure) => this.#estimate(failure),
       },
     );
   }
@@ -79,7 +82,7 @@ export class NodeCount implements CallerListener, Interrupted {
 
   #count(bytes: Buffer) {
     const tokens = readTokenizeReply(parse(bytes));
-    if (tokens === undefined) return this.#estimate(502);
+    if (tokens === undefined) return this.#estimate(unreadable);
     this.#stop();
     const { caller, headers, candidate, reports, settle } = this.#options;
     answerCount(caller, tokens, headers);
@@ -87,14 +90,14 @@ export class NodeCount implements CallerListener, Interrupted {
     settle({ kind: 'answering' });
   }
 
-  #estimate(status: number) {
+  #estimate(failure: Failure) {
     if (this.#over) return;
     this.#stop();
     const { caller, conversion, candidate, reports, settle } = this.#options;
     conversion.name = 'count_tokens->estimate';
     if (caller.record !== undefined) caller.record.conversion = conversion.name;
     answerEstimate(caller, conversion);
-    reports.ended(candidate, status);
+    reports.failed(candidate, failure);
     settle({ kind: 'answering' });
   }
 
@@ -104,6 +107,12 @@ export class NodeCount implements CallerListener, Interrupted {
     this.#answer.abort();
   }
 }
+
+const unreadable: Failure = {
+  kind: 'none',
+  error: new GatewayError('upstream_error', 'The model server gave no count.'),
+  cause: undefined,
+};
 
 const nothing = { model: '', messages: [] };
 

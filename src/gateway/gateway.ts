@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import type { TlsPair } from '../tls/tls-pair.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { failedOutcomes } from './attempt-outcome.ts';
-import { createAttemptReports } from './attempt-reports.ts';
+import { circuitsOfCounts, createAttemptReports } from './attempt-reports.ts';
 import { BodyDeadlines } from './body-deadlines.ts';
 import { BufferBudget } from './buffer-budget.ts';
 import { circuitLog } from './circuit-log.ts';
@@ -101,6 +101,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     accessLog: options.accessLog ?? (() => {}),
     tracing: options.tracing,
     reports: createAttemptReports({ circuits, counters: attempts, requests, log, now }),
+    countReports: createAttemptReports({
+      circuits: circuitsOfCounts(circuits),
+      counters: attempts,
+      requests,
+      log,
+      now,
+    }),
     conversions: createConversionReports({ log, clock, counters: metrics.conversions }),
     now,
     clock,

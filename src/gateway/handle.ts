@@ -97,15 +97,17 @@ export async function answerModelCall(
   try {
     // Since its body came to its end: nobody would tell an attempt.
     if (caller.gone) throw new CallerGone();
-    const inspection = inspect(body.bytes, {
+    const inspected = inspect(body.bytes, {
       restricted: key.models !== undefined,
       maxDepth: limits.jsonDepth,
     });
+    const inspection = unstreamed.has(format) ? { ...inspected, stream: false } : inspected;
     progress.bytesIn = body.bytes.length;
     progress.wanted = inspection.model;
     if (inspection.stream) caller.watchSilence(context.silences);
     call = { format, key, share, inspection, headers, body, conversion: undefined };
-    const noAnswer = await tryNodes(context, caller, call, progress).catch((error: unknown) =>
+    const nodes = format === 'count_tokens' ? { ...context, reports: context.countReports } : context;
+    const noAnswer = await tryNodes(nodes, caller, call, progress).catch((error: unknown) =>
       endStream(caller, error),
     );
     if (noAnswer === undefined || noAnswer === 'gone') return;
@@ -118,6 +120,9 @@ export async function answerModelCall(
     else release(conversion, body);
   }
 }
+
+/** Formats without streams, whatever their body says of `stream`. */
+const unstreamed: ReadonlySet<CallerFormat> = new Set(['embeddings', 'count_tokens']);
 
 function release(conversion: Conversion | undefined, body: RequestBody): void {
   conversion?.release();

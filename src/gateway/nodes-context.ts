@@ -17,6 +17,8 @@ export interface NodesContext {
   readonly internalErrors: InternalErrors;
   /** Told of attempts. */
   readonly reports: AttemptReports;
+  /** The same for requests that only count tokens. */
+  readonly countReports: AttemptReports;
   /** Told of conversions. */
   readonly conversions: ConversionReports;
   /** Milliseconds since 1970. */

@@ -11,30 +11,49 @@ export interface SseEvent {
  * a character cut in two between pieces does no harm. Comments give an event without data.
  */
 export class SseEvents {
-  #rest = '';
+  /** The event that is not complete yet. Joined at its end: a text that grows with each piece would be copied for each. */
+  #parts: string[] = [];
+  /** Its last characters, with which the line end may begin that a piece completes. */
+  #tail = '';
   #begun = false;
 
   /** The events that are complete with this piece. */
   take(piece: Buffer): SseEvent[] {
-    let text = this.#rest + piece.toString('latin1');
-    // Of an event that is cut in many pieces only what is new is looked at, and the line end that may be cut in two.
-    const seen = Math.max(this.#rest.length - 3, 0);
-    if (!this.#begun && text.length >= 3) {
-      this.#begun = true;
-      if (text.startsWith(byteOrderMark)) text = text.slice(3);
-    }
+    const text = this.#begun ? piece.toString('latin1') : this.#begin(piece);
+    const seen = this.#tail.length;
+    const shown = this.#tail + text;
     const events: SseEvent[] = [];
     let from = 0;
-    eventEnd.lastIndex = Math.min(seen, text.length);
-    for (let end = eventEnd.exec(text); end !== null; end = eventEnd.exec(text)) {
-      events.push(readEvent(text.slice(from, end.index)));
+    for (const end of shown.matchAll(eventEnd)) {
+      const block = shown.slice(from, end.index);
+      events.push(readEvent(from === 0 ? this.#takeParts(seen) + block : block));
       from = end.index + end[0].length;
     }
-    this.#rest = text.slice(from);
+    if (from === 0) this.#parts.push(text);
+    else this.#parts = [shown.slice(from)];
+    this.#tail = shown.slice(Math.max(from, shown.length - longestCutEnd));
     return events;
+  }
+
+  /** Without the byte order mark that may stand at the beginning of a stream. */
+  #begin(piece: Buffer): string {
+    const text = this.#takeParts(0) + piece.toString('latin1');
+    this.#tail = '';
+    if (byteOrderMark.startsWith(text)) return text;
+    this.#begun = true;
+    return text.startsWith(byteOrderMark) ? text.slice(byteOrderMark.length) : text;
+  }
+
+  /** What is kept, without its last `less` characters. */
+  #takeParts(less: number): string {
+    const kept = this.#parts.join('');
+    this.#parts = [];
+    return less === 0 ? kept : kept.slice(0, -less);
   }
 }
 
+/** An LF, CR or CRLF, and the beginning of a second one. */
+const longestCutEnd = 3;
 const byteOrderMark = '\u00ef\u00bb\u00bf';
 const eventEnd = /(?:\r\n|\n|\r(?!\n|$)){2,}/g;
 

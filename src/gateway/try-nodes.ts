@@ -178,7 +178,7 @@ function attempt(
         candidate,
         reports,
         settle,
-        stream: inspection.stream && format !== 'embeddings' && format !== 'count_tokens',
+        stream: inspection.stream,
         headers: servedHeaders(node.id, number),
       },
     );

@@ -92,3 +92,19 @@ test('a bad request is refused', async () => {
   expect(answer.status).toBe(400);
   expect(await answer.json()).toMatchObject({ error: { message: 'messages: Field required' } });
 });
+
+test('counts that fail open no circuit of the model, asked by /tokenize or in the node’s own format', async () => {
+  const node = await addTokenizer({ kind: 'answer', status: 500, body: {} });
+  for (let i = 0; i < 6; i++) expect((await count()).status).toBe(200);
+  gateway.setNode('tokenizer', { baseURL: node.url, manualModels: ['m'], nativeFormats: ['Messages'] });
+  node.respondWith('/messages/count_tokens', { kind: 'answer', status: 500, body: {} });
+  for (let i = 0; i < 6; i++) expect((await count()).status).toBe(500);
+  expect(gateway.gateway.openCircuits()).toBe(0);
+  expect(gateway.attempted).toEqual(new Array(12).fill('default/tokenizer server_error'));
+});
+
+test('a node that cannot be reached by a count cannot be reached', async () => {
+  await addTokenizer({ kind: 'resetBeforeHead' });
+  for (let i = 0; i < 6; i++) expect((await count()).status).toBe(200);
+  expect(gateway.gateway.openCircuits()).toBe(1);
+});

@@ -142,3 +142,22 @@ test('an event in very many pieces goes out before its end', () => {
   expect(passed.slice(0, -1).every((count) => count === 0)).toBe(true);
   expect(passed.at(-1)).toBe(1001);
 });
+
+test('an event in many pieces is looked at once, not once for each piece', () => {
+  const reader = new SseEvents();
+  const piece = Buffer.from(`${'a'.repeat(255)}\n`);
+  const started = performance.now();
+  for (let i = 0; i < 4_000; i++) expect(reader.take(piece)).toEqual([]);
+  // 1 MB: 2 GB are looked at if each piece brings all of it again, which takes seconds.
+  expect(performance.now() - started).toBeLessThan(1_000);
+  expect(reader.take(Buffer.from('\n'))).toHaveLength(1);
+});
+
+test('a byte order mark does not hide the first event', () => {
+  const bytes = Buffer.from('\ufeffdata: {"a":1}\n\n');
+  for (const at of [0, 1, 2, 3, 5]) {
+    const reader = new SseEvents();
+    const events = [...reader.take(bytes.subarray(0, at)), ...reader.take(bytes.subarray(at))];
+    expect(events).toEqual([{ name: '', data: '{"a":1}', hasId: false }]);
+  }
+});
