@@ -85,9 +85,14 @@ export class ResponsesTurns {
     return this.#done;
   }
 
-  /** Nothing of the assistant's follows that it could belong to. */
+  /** Nothing of the assistant's follows that it could belong to; what was signed behind a text belongs to that text. */
   #dropReasoning(): void {
-    for (const { item } of this.#reasoning) item.dropWhole('hint');
+    const turn = this.#turn?.results.length === 0 ? this.#turn : undefined;
+    for (const reasoning of this.#reasoning) {
+      const { text, kept, item } = reasoning;
+      if (turn !== undefined && text === '' && kept !== undefined) turn.reasoning.push(reasoning);
+      else item.dropWhole('hint');
+    }
     this.#reasoning = [];
   }
 

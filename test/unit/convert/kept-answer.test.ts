@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { readChatBody } from '../../../src/convert/chat-body.ts';
+import type { ChatAssistantMessage } from '../../../src/convert/chat-request.ts';
+import { resolveDialect } from '../../../src/convert/dialect.ts';
 import {
   type KeptSignatures,
   packSignatures,
   unpackSignatures,
 } from '../../../src/convert/kept-signatures.ts';
 import { limits } from '../../../src/convert/limits.ts';
+import { convertMessagesRequest } from '../../../src/convert/messages-request.ts';
+import { convertResponsesRequest } from '../../../src/convert/responses-request.ts';
 import {
   type ConvertedAnswer,
   plainAnswer,
@@ -90,17 +94,21 @@ const cases: Readonly<Record<string, Case>> = {
 };
 
 /** Of a reply, or of the blocks and items that events begin and end: kinds, and what is packed. */
-function read({ reply, events }: ConvertedAnswer): {
+function read(answer: ConvertedAnswer): {
   readonly kinds: readonly unknown[];
   readonly packed: readonly KeptSignatures[];
 } {
-  const parts = reply === undefined ? streamedParts(events as readonly Fields[]) : partsOf(reply as Fields);
+  const parts = partsIn(answer);
   const texts = parts.flatMap((part) => [part['signature'], part['data'], part['encrypted_content']]);
   const packed = texts.flatMap((text) => {
     const kept = typeof text === 'string' ? unpackSignatures(text, 'm') : undefined;
     return kept === undefined ? [] : [kept];
   });
   return { kinds: parts.map((part) => part['type']), packed };
+}
+
+function partsIn({ reply, events }: ConvertedAnswer): readonly Fields[] {
+  return reply === undefined ? streamedParts(events as readonly Fields[]) : partsOf(reply as Fields);
 }
 
 function partsOf(reply: Fields): readonly Fields[] {
@@ -119,7 +127,39 @@ function streamedParts(events: readonly Fields[]): readonly Fields[] {
   return parts;
 }
 
+/** What of the chat request is signed, when the caller sends these blocks or items back. */
+function sentBack({ format }: ReplyFormat, parts: readonly Fields[]): readonly unknown[] {
+  const options = {
+    ...{ model: 'm', dialect: resolveDialect({ host: 'x', model: 'm' }) },
+    ...{ newId: (prefix: string) => `${prefix}1`, now: () => 0 },
+  };
+  const used = parts.flatMap((part) => (part['type'] === 'tool_use' ? [part['id']] : []));
+  const called = parts.flatMap((part) => (part['type'] === 'function_call' ? [part['call_id']] : []));
+  const results = used.map((tool_use_id) => ({ type: 'tool_result', tool_use_id, content: 'r' }));
+  const outputs = called.map((call_id) => ({ type: 'function_call_output', call_id, output: 'r' }));
+  const next = { role: 'user', content: 'and?' };
+  const conversation = [next, { role: 'assistant', content: parts }, { ...next, content: results }, next];
+  const { chat, lossy } =
+    format === 'messages'
+      ? convertMessagesRequest({ model: 'c', max_tokens: 9, messages: conversation }, options)
+      : convertResponsesRequest({ model: 'c', input: [next, ...parts, ...outputs, next] }, options);
+  expect(lossy).toBe(false);
+  const [said] = chat.messages.filter(({ role }) => role === 'assistant') as readonly ChatAssistantMessage[];
+  const calls = said?.tool_calls?.map(({ id, extra_content }) => ({ calls: { [id]: extra_content } })) ?? [];
+  return [
+    ...calls.filter((call) => Object.values(call.calls)[0] !== undefined),
+    ...(said?.extra_content === undefined ? [] : [{ message: said.extra_content }]),
+    ...(said?.reasoning_details === undefined ? [] : [{ details: said.reasoning_details }]),
+  ];
+}
+
 describe.each(formats)('$name', (frame: ReplyFormat) => {
+  it.each(Object.entries(cases))('back at the node: %s', (_, { chunks, kept }) => {
+    const sse = Buffer.from(chatSse(chunks)).toString();
+    for (const answer of [streamedAnswer(frame, sse), plainAnswer(frame, sse)])
+      expect(sentBack(frame, partsIn(answer))).toEqual(kept);
+  });
+
   it.each(Object.entries(cases))('streamed: %s', (_, { chunks, kept, blocks, items }) => {
     const answer = streamedAnswer(frame, Buffer.from(chatSse(chunks)).toString());
     const { kinds, packed } = read(answer);
