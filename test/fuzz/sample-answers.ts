@@ -98,6 +98,21 @@ export const sampleAnswers: Readonly<Record<AnswerFormat | 'embeddings', readonl
     },
     {
       ...chatFrame,
+      choices: [
+        {
+          index: 0,
+          message: {
+            content: null,
+            images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,eA==' } }],
+            audio: { id: 'a', data: 'eA==', transcript: 't' },
+            tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'f', input: 'x' } }],
+          },
+          finish_reason: 'stop',
+        },
+      ],
+    },
+    {
+      ...chatFrame,
       choices: [{ index: 0, message: { content: [{ type: 'text', text: 'Hi' }] }, finish_reason: 'stop' }],
     },
   ],

@@ -17,12 +17,48 @@ export const sampleRequests: Readonly<Record<string, readonly object[]>> = {
     { model: 'm', messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }] }], n: 1, stop: ['a'] },
   ],
   '/v1/completions': [
+    {
+      ...{ model: 'm', prompt: 'Hello', presence_penalty: 1, frequency_penalty: 1, temperature: 1, top_p: 1 },
+      ...{ stream: true, stream_options: { include_usage: true, include_obfuscation: false } },
+    },
     { model: 'm', prompt: 'Hello', max_tokens: 5, stream: true, logprobs: 1, suffix: '', echo: false },
     { model: 'm', prompt: ['a', 'b'], n: 2, best_of: 2, stop: 'x', logit_bias: { 5: 1 }, seed: 1, user: 'u' },
     { model: 'm', prompt: 'Hello' },
   ],
   '/v1/embeddings': [{ model: 'm', input: ['a'], encoding_format: 'float', dimensions: 3 }],
   '/v1/messages': [
+    {
+      ...{ model: 'm', max_tokens: 9, output_format: { type: 'json_schema', schema: { type: 'object' } } },
+      messages: [
+        {
+          role: 'user',
+          content: [
+            {
+              ...{ type: 'document', title: 't', context: 'c', citations: { enabled: true } },
+              source: { type: 'base64', media_type: 'application/pdf', data: 'eA==' },
+            },
+          ],
+        },
+        { role: 'assistant', content: 'a', clear_at: 1 },
+        {
+          role: 'user',
+          content: [{ type: 'tool_reference', tool_name: 'f', transformations: ['oversized_image'] }],
+        },
+      ],
+      tools: [
+        { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool', max_characters: 5 },
+        {
+          name: 'g',
+          input_schema: { type: 'object', required: ['a'] },
+          allowed_callers: ['direct'],
+          strict: true,
+        },
+      ],
+      output_config: { effort: 'low', format: { type: 'json_schema', schema: { type: 'object' } } },
+      context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+      mcp_servers: [{ name: 'x', url: 'https://x.example' }],
+      container: { id: 'c', skills: [{ type: 'anthropic', skill_id: 'x' }] },
+    },
     {
       ...{
         model: 'm',
@@ -46,7 +82,7 @@ export const sampleRequests: Readonly<Record<string, readonly object[]>> = {
           role: 'assistant',
           content: [
             { type: 'thinking', thinking: 't', signature: 's' },
-            { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 'b' } },
+            { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 'b', command: 'x' } },
           ],
         },
         {
@@ -78,6 +114,46 @@ export const sampleRequests: Readonly<Record<string, readonly object[]>> = {
     },
   ],
   '/v1/responses': [
+    {
+      ...{ model: 'm', max_tool_calls: 1, prompt_cache_options: { mode: 'x' }, presence_penalty: 1 },
+      ...{ frequency_penalty: 1, stream_options: { include_obfuscation: false }, previous_response_id: null },
+      input: [
+        {
+          ...{ type: 'message', role: 'assistant', phase: 'commentary' },
+          content: [{ type: 'output_text', text: 'o' }],
+        },
+        {
+          type: 'message',
+          role: 'user',
+          content: [
+            {
+              type: 'input_file',
+              file_data: 'data:application/pdf;base64,eA==',
+              filename: 'f',
+              file_id: null,
+            },
+            { type: 'input_audio', input_audio: { data: 'eA==', format: 'wav' } },
+          ],
+        },
+        { type: 'custom_tool_call', call_id: 'c', name: 'c', input: 'x', caller: 'direct', namespace: 'n' },
+        { type: 'custom_tool_call_output', call_id: 'c', output: [{ type: 'input_text', text: 'r' }] },
+        { type: 'compaction', encrypted_content: 'x' },
+      ],
+      tools: [
+        { type: 'custom', name: 'c', format: { type: 'grammar', syntax: 'regex', definition: 'x' } },
+        {
+          ...{ type: 'namespace', name: 'n', description: 'd' },
+          tools: [{ type: 'function', name: 'g', parameters: {}, allowed_callers: ['direct'] }],
+        },
+        { type: 'tool_search', execution: 'client', description: 'd', parameters: {} },
+      ],
+      tool_choice: {
+        type: 'allowed_tools',
+        mode: 'auto',
+        tools: [{ type: 'custom', name: 'c', namespace: 'n' }],
+      },
+      reasoning: { effort: 'low', generate_summary: 'auto', context: 'x' },
+    },
     {
       ...{
         model: 'm',
