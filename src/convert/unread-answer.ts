@@ -156,9 +156,14 @@ function noteCall(call: unknown, unread: Set<string>): void {
   if (hasMore(call, callFields) || (isObject(body) && hasMore(body, functionFields))) unread.add('signature');
 }
 
+/** Deeper than any member of an answer: recursion must end, and 100,000 levels would exhaust the stack. */
+const deepest = 8;
+
 /** Nothing, zero and what is empty say nothing. */
-function says(value: unknown): boolean {
+function says(value: unknown, depth = 0): boolean {
   if (!value) return false;
-  if (typeof value !== 'object') return true;
-  return Array.isArray(value) ? value.length > 0 : Object.values(value).some(says);
+  if (typeof value !== 'object' || depth === deepest) return true;
+  return Array.isArray(value)
+    ? value.length > 0
+    : Object.values(value).some((inner) => says(inner, depth + 1));
 }
