@@ -272,7 +272,7 @@ const upstreamNodeStatusSchema = z.object({
   modelCount: count().meta({ description: 'Number of models.' }).optional(),
   enabledModelCount: count().meta({ description: 'Number of enabled models.' }).optional(),
   enabledModels: text(32)
-    .meta({ description: 'Both numbers, as `kubectl get` prints them: enabled/all.' })
+    .meta({ description: 'Both numbers, as kubectl prints them: enabled/all.' })
     .optional(),
   lastSyncTime: dateTime()
     .meta({ description: 'When the last sync ended, whether it succeeded or failed.' })
