@@ -44,4 +44,4 @@ test('patterns by the command: models go at once and for callers, and come back 
   expect((await edit('--exclude-models', '')).code).toBe(0);
   for (const model of ['kept', 'one:free', 'two:free']) await serves(model, true);
   await upstream.stop();
-});
+}, 120_000);
