@@ -23,6 +23,9 @@ export interface ConsoleFailure {
   readonly at: readonly string[];
 }
 
+const framePrefix = '    at ';
+const mostFrames = 8;
+
 /** Turns what a handler threw into an answer. `onFailure` is called for what nobody expected. */
 export function answerErrors(onFailure: (failure: ConsoleFailure) => void) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
@@ -47,7 +50,15 @@ function failureOf(error: unknown, { method, routeOptions }: FastifyRequest): Co
   const route = routeOptions.url ?? 'none';
   if (!(error instanceof Error)) return { method, route, error: typeof error, at: [] };
   const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : '';
-  // The frames alone: the stack begins with the message.
-  const frames = (error.stack ?? '').match(/^ {4}at .+$/gm) ?? [];
-  return { method, route, error: error.name + code, at: frames.slice(0, 8).map((frame) => frame.slice(7)) };
+  return { method, route, error: error.name + code, at: framesOf(error) };
+}
+
+/** The innermost calls. The stack begins with the message, which may hold lines that look like calls. */
+function framesOf({ stack = '', message }: Error): string[] {
+  const end = stack.indexOf(message);
+  const lines = end === -1 ? [] : stack.slice(end + message.length).split('\n');
+  return lines
+    .filter((line) => line.startsWith(framePrefix))
+    .slice(0, mostFrames)
+    .map((line) => line.slice(framePrefix.length));
 }

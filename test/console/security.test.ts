@@ -302,7 +302,7 @@ test('what fails for a reason that nobody expected is reported with its place, a
     {},
     {
       explain: async ({ model }) => {
-        throw Object.assign(new SyntaxError(`Unexpected token in "${model}"`), { code: 'ERR_SOME' });
+        throw Object.assign(new SyntaxError(`Unexpected token in\n    at ${model}\n`), { code: 'ERR_SOME' });
       },
       onFailure: (failure) => failures.push(failure),
     },
