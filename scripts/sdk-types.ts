@@ -74,7 +74,7 @@ class GraphWriter {
   write(symbol: TypeSymbol): Omit<TypeGraph, 'sdk'> {
     const roots: Record<string, readonly Alternative[]> = {};
     for (const member of this.#checker.getPropertiesOfType(this.#checker.getDeclaredTypeOfSymbol(symbol)))
-      roots[member.name] = this.#alternatives(this.#typeOf(member));
+      roots[member.name] = this.#alternatives(this.#typeOf(member), member.name);
     const types = Object.fromEntries([...this.#shapes].toSorted(([a], [b]) => (a < b ? -1 : 1)));
     return { roots, types };
   }
@@ -85,9 +85,10 @@ class GraphWriter {
     return type;
   }
 
-  #alternatives(type: Type): readonly Alternative[] {
+  /** `place` names objects that have no name. */
+  #alternatives(type: Type, place: string): readonly Alternative[] {
     const parts = type.isUnionType() ? type.getTypes() : [type];
-    const alternatives = parts.flatMap((part) => this.#alternative(part));
+    const alternatives = parts.flatMap((part) => this.#alternative(part, place));
     const texts = new Set<string>();
     const distinct = alternatives.filter((each) => {
       const text = JSON.stringify(each);
@@ -96,7 +97,7 @@ class GraphWriter {
     return distinct;
   }
 
-  #alternative(type: Type): readonly Alternative[] {
+  #alternative(type: Type, place: string): readonly Alternative[] {
     const { flags } = type;
     if (flags & TypeFlags.Undefined) return [];
     if (flags & TypeFlags.Null) return ['null'];
@@ -105,47 +106,50 @@ class GraphWriter {
     if (flags & TypeFlags.Number) return ['number'];
     if (flags & TypeFlags.Boolean) return ['boolean'];
     if (flags & (TypeFlags.Any | TypeFlags.Unknown | TypeFlags.NonPrimitive)) return ['unknown'];
-    if (type.isUnionType()) return this.#alternatives(type);
+    if (type.isUnionType()) return this.#alternatives(type, place);
     if (this.#checker.isArrayType(type) || this.#checker.isTupleType(type))
-      return [{ list: this.#elements(type) }];
-    if (type.isIntersectionType()) return this.#intersection(type.getTypes(), type);
-    return [this.#object(type)];
+      return [{ list: this.#elements(type, place) }];
+    if (type.isIntersectionType()) return this.#intersection(type.getTypes(), type, place);
+    return [this.#object(type, place)];
   }
 
-  #elements(type: Type): readonly Alternative[] {
+  #elements(type: Type, place: string): readonly Alternative[] {
     if (!type.isTypeReference()) throw new Error('a list without elements');
-    return this.#checker.getTypeArguments(type).flatMap((element) => this.#alternatives(element));
+    return this.#checker.getTypeArguments(type).flatMap((element) => this.#alternatives(element, place));
   }
 
   /** `string & {}` keeps literals apart in editors; other intersections are objects. */
-  #intersection(parts: readonly Type[], whole: Type): readonly Alternative[] {
+  #intersection(parts: readonly Type[], whole: Type, place: string): readonly Alternative[] {
     if (parts.some((part) => part.flags & TypeFlags.String)) return ['string'];
-    return [this.#object(whole)];
+    return [this.#object(whole, place)];
   }
 
-  #object(type: Type): Alternative {
+  #object(type: Type, place: string): Alternative {
     const properties = this.#checker.getPropertiesOfType(type);
     const index = this.#checker.getIndexInfosOfType(type)[0];
     if (properties.length === 0)
-      return index === undefined ? 'unknown' : { record: this.#alternatives(index.valueType) };
+      return index === undefined ? 'unknown' : { record: this.#alternatives(index.valueType, place) };
     const known = this.#names.get(type.id);
     if (known !== undefined) return { type: known };
-    const name = this.#nameFor(type);
+    const name = this.#nameFor(type, place);
     this.#names.set(type.id, name);
     const members: Record<string, readonly Alternative[]> = {};
     this.#shapes.set(name, members);
     for (const member of properties) {
       const optional = (member.flags & SymbolFlags.Optional) !== 0;
-      members[optional ? `${member.name}?` : member.name] = this.#alternatives(this.#typeOf(member));
+      members[optional ? `${member.name}?` : member.name] = this.#alternatives(
+        this.#typeOf(member),
+        `${name}.${member.name}`,
+      );
     }
-    if (index !== undefined) members['[]'] = this.#alternatives(index.valueType);
+    if (index !== undefined) members['[]'] = this.#alternatives(index.valueType, name);
     return { type: name };
   }
 
-  #nameFor(type: Type): string {
+  #nameFor(type: Type, place: string): string {
     const symbol = type.getAliasSymbol() ?? type.getSymbol();
     const parent = symbol?.getParent()?.name ?? '';
-    const own = symbol === undefined || symbol.name.startsWith('__') ? 'Unnamed' : symbol.name;
+    const own = symbol === undefined || symbol.name.startsWith('__') ? place : symbol.name;
     const base = parent === '' || parent.includes('/') ? own : `${parent}.${own}`;
     let name = base;
     for (let count = 2; this.#taken.has(name); count++) name = `${base}~${count}`;

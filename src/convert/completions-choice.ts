@@ -1,4 +1,5 @@
 import type { ChatUsage } from './chat-usage.ts';
+import { defined } from './defined.ts';
 import type { Finish } from './finish-reason.ts';
 
 /** Why a choice ended, in the words of completions. */
@@ -12,12 +13,15 @@ export function totalUsage(usages: readonly ChatUsage[]): object {
   const prompt = sum(usages.map((usage) => usage.prompt));
   const completion = sum(usages.map((usage) => usage.completion));
   const cached = known(usages.map((usage) => usage.cacheRead));
+  const written = known(usages.map((usage) => usage.cacheWrite));
   const reasoning = known(usages.map((usage) => usage.reasoning));
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    ...(cached === undefined ? {} : { prompt_tokens_details: { cached_tokens: cached } }),
+    ...(cached === undefined && written === undefined
+      ? {}
+      : { prompt_tokens_details: defined({ cached_tokens: cached, cache_write_tokens: written }) }),
     ...(reasoning === undefined ? {} : { completion_tokens_details: { reasoning_tokens: reasoning } }),
   };
 }

@@ -23,13 +23,23 @@ export function messagesStop(facts: StopFacts): MessagesStop {
     return {
       stop_reason: 'refusal',
       stop_sequence: null,
-      stop_details: { type: 'refusal', category: null, explanation: null },
+      stop_details: refusalDetails,
     };
   if (usedTool) return plain('tool_use');
   if (stopString !== undefined && stopSequences.includes(stopString))
     return { stop_reason: 'stop_sequence', stop_sequence: stopString, stop_details: null };
   return plain('end_turn');
 }
+
+/** Every member that the types require; nobody here knows more. */
+const refusalDetails = {
+  type: 'refusal',
+  category: null,
+  explanation: null,
+  recommended_model: null,
+  fallback_credit_token: null,
+  fallback_has_prefill_claim: null,
+};
 
 function plain(reason: MessagesStop['stop_reason']): MessagesStop {
   return { stop_reason: reason, stop_sequence: null, stop_details: null };

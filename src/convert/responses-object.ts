@@ -33,11 +33,18 @@ export function responseJson(
     `,"completed_at":${status === 'completed' ? seconds(state.now) : 'null'},"status":"${status}"` +
     `,"error":${error === undefined ? 'null' : JSON.stringify(error)}` +
     `,"incomplete_details":${reason === undefined ? 'null' : `{"reason":"${reason}"}`},${state.echo}` +
-    `,"service_tier":${serviceTier === undefined ? '"default"' : JSON.stringify(serviceTier)}` +
+    `,"service_tier":"${isTierLost(serviceTier) ? 'default' : (serviceTier ?? 'default')}"` +
     `,"output":${JSON.stringify(progress.output)}` +
     `,"usage":${usage === undefined ? 'null' : JSON.stringify(responsesUsage(usage))}}`
   );
 }
+
+/** Whether a tier that a node names has no word in Responses. */
+export function isTierLost(serviceTier: string | undefined): boolean {
+  return serviceTier !== undefined && !tiers.has(serviceTier);
+}
+
+const tiers: ReadonlySet<string> = new Set(['auto', 'default', 'flex', 'scale', 'priority', 'fast']);
 
 /** The time of the response's making, and a fresh id. */
 export function newIdentity(state: ResponsesState): ResponseIdentity {

@@ -16,7 +16,7 @@ import {
   urlCitation,
   wholeArguments,
 } from './responses-items.ts';
-import { endingOf, newIdentity, responseJson } from './responses-object.ts';
+import { endingOf, isTierLost, newIdentity, responseJson } from './responses-object.ts';
 import type { ResponsesState } from './responses-state.ts';
 import { ToolIds } from './tool-ids.ts';
 
@@ -92,6 +92,7 @@ function lostOf(answer: ChatAnswer, state: ResponsesState, kept: KeptAnswer): re
   const lost = new Set(answer.unread);
   if (answer.citations.length > 0 && answer.text === '') lost.add('annotations');
   if (kept.lost || answer.reasoning.some((piece) => piece.signature !== '')) lost.add('signature');
+  if (isTierLost(answer.serviceTier)) lost.add('service_tier');
   if (answer.logprobs.length > 0 && !(state.logprobs && answer.text !== '')) lost.add('logprobs');
   return [...lost];
 }

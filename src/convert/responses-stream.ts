@@ -5,6 +5,7 @@ import type { ConvertedStream } from './conversion.ts';
 import { responsesStreamError } from './responses-errors.ts';
 import {
   endingOf,
+  isTierLost,
   newIdentity,
   type ResponseIdentity,
   type ResponseProgress,
@@ -116,6 +117,7 @@ class ResponsesStream implements ConvertedStream<ResponsesOpened> {
 
   #finish({ finish, usage, serviceTier }: StreamEnd): void {
     const ending = endingOf(finish);
+    if (isTierLost(serviceTier)) this.#output.lost.add('service_tier');
     this.#open();
     this.#output.end(ending.status === 'incomplete');
     this.#close({ ...ending, output: this.#output.snapshot(), usage, serviceTier });

@@ -1,44 +1,8 @@
-import { isObject, type JsonObject, listOf } from './json.ts';
+import { isObject, type JsonObject } from './json.ts';
 
 // What a node's answer holds and no conversion says, as labels of a metric: nodes invent names, so the labels are a
 // closed set. Asked for each chunk of a stream.
 
-/** Read, or said by us in our own way: identifiers, times, the model's name; `obfuscation` is padding. */
-const bodyFields: ReadonlySet<string> = new Set([
-  'choices',
-  'usage',
-  'service_tier',
-  'error',
-  'x_groq',
-  'id',
-  'object',
-  'created',
-  'model',
-  'obfuscation',
-]);
-const choiceFields: ReadonlySet<string> = new Set([
-  'index',
-  'delta',
-  'message',
-  'finish_reason',
-  'logprobs',
-  'stop_reason',
-  'usage',
-  'error',
-]);
-const messageFields: ReadonlySet<string> = new Set([
-  'role',
-  'content',
-  'refusal',
-  'reasoning_content',
-  'reasoning',
-  'thinking_blocks',
-  'reasoning_details',
-  'tool_calls',
-  'function_call',
-  'annotations',
-  'extra_content',
-]);
 const callFields: ReadonlySet<string> = new Set([
   'index',
   'id',
@@ -53,6 +17,7 @@ const usageFields: ReadonlySet<string> = new Set([
   'completion_tokens',
   'total_tokens',
   'prompt_cache_hit_tokens',
+  'prompt_cache_miss_tokens',
   'cache_creation_input_tokens',
   'cache_read_input_tokens',
 ]);
@@ -83,22 +48,75 @@ const labels: ReadonlySet<string> = new Set([
 /** Labels of what is an answer to people: with it alone an answer is not empty. */
 const media: readonly string[] = ['images', 'audio', 'content'];
 
+// Each chunk has a dozen of these names: a `switch` tells them in a third of the time that a set takes.
+
 /** Adds what a whole reply or a chunk says beside its choices. */
 export function noteUnreadBody(body: JsonObject, unread: Set<string>): void {
-  noteRest(body, bodyFields, unread);
+  for (const key in body)
+    switch (key) {
+      // Read, or said by us in our own way; `obfuscation` is padding.
+      case 'id':
+      case 'object':
+      case 'created':
+      case 'model':
+      case 'choices':
+      case 'usage':
+      case 'service_tier':
+      case 'obfuscation':
+      case 'error':
+      case 'x_groq':
+        break;
+      default:
+        noteOther(key, body[key], unread);
+    }
 }
 
 /** Adds what a choice and its message or delta say that nobody reads. */
 export function noteUnreadChoice(choice: JsonObject, message: JsonObject, unread: Set<string>): void {
-  noteRest(choice, choiceFields, unread);
-  noteRest(message, messageFields, unread);
-  const { content, annotations, thinking_blocks: blocks, tool_calls: calls } = message;
-  if (isObject(choice['logprobs']) && listOf(choice['logprobs']['refusal']).length > 0)
-    unread.add('logprobs');
-  if (Array.isArray(content)) for (const part of content) notePart(part, unread);
-  if (Array.isArray(annotations)) for (const each of annotations) noteAnnotation(each, unread);
-  if (Array.isArray(blocks) && blocks.some(isRedacted)) unread.add('signature');
-  if (Array.isArray(calls)) for (const call of calls) noteCall(call, unread);
+  for (const key in choice)
+    switch (key) {
+      case 'index':
+      case 'delta':
+      case 'message':
+      case 'finish_reason':
+      case 'stop_reason':
+      case 'usage':
+      case 'error':
+        break;
+      case 'logprobs':
+        if (isObject(choice[key]) && says(choice[key]['refusal'])) unread.add('logprobs');
+        break;
+      default:
+        noteOther(key, choice[key], unread);
+    }
+  for (const key in message) noteMember(key, message[key], unread);
+}
+
+function noteMember(key: string, value: unknown, unread: Set<string>): void {
+  switch (key) {
+    case 'content':
+      if (Array.isArray(value)) for (const part of value) notePart(part, unread);
+      return;
+    case 'role':
+    case 'refusal':
+    case 'reasoning_content':
+    case 'reasoning':
+    case 'reasoning_details':
+    case 'function_call':
+    case 'extra_content':
+      return;
+    case 'tool_calls':
+      if (Array.isArray(value)) for (const call of value) noteCall(call, unread);
+      return;
+    case 'annotations':
+      if (Array.isArray(value)) for (const each of value) noteAnnotation(each, unread);
+      return;
+    case 'thinking_blocks':
+      if (Array.isArray(value) && value.some(isRedacted)) unread.add('signature');
+      return;
+    default:
+      noteOther(key, value, unread);
+  }
 }
 
 /** Adds that the usage of an answer has counts that its converted form has not: audio, images, costs. */
@@ -116,10 +134,8 @@ export function isMediaAlone(unread: ReadonlySet<string>): boolean {
   return media.some((label) => unread.has(label));
 }
 
-function noteRest(owner: JsonObject, read: ReadonlySet<string>, unread: Set<string>): void {
-  // Most of what is parsed here is read: no list of keys is made for it.
-  for (const key in owner)
-    if (!read.has(key) && says(owner[key])) unread.add(labels.has(key) ? key : 'other');
+function noteOther(key: string, value: unknown, unread: Set<string>): void {
+  if (says(value)) unread.add(labels.has(key) ? key : 'other');
 }
 
 function hasMore(owner: JsonObject, read: ReadonlySet<string>): boolean {

@@ -73,6 +73,8 @@ export const replyFormats: readonly ReplyFormat[] = [
 export interface ConvertedAnswer {
   readonly reply?: unknown;
   readonly events: readonly unknown[];
+  /** As it is sent. */
+  readonly text: string;
   readonly lost: readonly string[];
   readonly fault?: UpstreamFault;
 }
@@ -80,18 +82,19 @@ export interface ConvertedAnswer {
 /** The request as a node is asked it, and the way back. */
 function converted({ format, request }: ReplyFormat, stream: boolean): Converted {
   const dialect = resolveDialect({ host: 'api.openai.com', model: 'm' });
+  const asked = stream && format === 'completions' ? { stream_options: { include_usage: true } } : {};
   const options = { model: 'm', dialect, newId: (prefix: string) => `${prefix}1`, now: () => 0 };
-  return convertedFormats[format].convert({ ...request, stream }, options);
+  return convertedFormats[format].convert({ ...request, ...asked, stream }, options);
 }
 
 /** A whole answer, converted. */
 export function plainAnswer(frame: ReplyFormat, body: string): ConvertedAnswer {
   try {
     const { json, lost } = converted(frame, false).reply([readChatBody(Buffer.from(body))]);
-    return { reply: JSON.parse(json), events: [], lost };
+    return { reply: JSON.parse(json), events: [], text: json, lost };
   } catch (error) {
     if (!(error instanceof UpstreamFault)) throw error;
-    return { events: [], lost: [], fault: error };
+    return { events: [], text: '', lost: [], fault: error };
   }
 }
 
@@ -104,5 +107,5 @@ export function streamedAnswer(frame: ReplyFormat, stream: string): ConvertedAns
     data === '[DONE]' ? [] : [JSON.parse(data) as unknown],
   );
   const { fault, lost } = conversion;
-  return { events, lost, ...(fault === undefined ? {} : { fault }) };
+  return { events, text: written, lost, ...(fault === undefined ? {} : { fault }) };
 }

@@ -197,6 +197,9 @@ describe('messages reply', () => {
       type: 'refusal',
       category: null,
       explanation: null,
+      recommended_model: null,
+      fallback_credit_token: null,
+      fallback_has_prefill_claim: null,
     });
   });
 

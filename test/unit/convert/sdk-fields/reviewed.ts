@@ -1,5 +1,7 @@
+import { type Reasons, reasonIn, unneededIn } from './reasons.ts';
+
 /** Fields that are rightly neither in the chat request as they were sent nor named, each with its reason; `*` is any text. */
-const reviewed: readonly (readonly [reason: string, ...fields: readonly string[]])[] = [
+const reviewed: Reasons = [
   ['the node is sent its own name of the model', '* *.model'],
   [
     'false is the default: it asks for nothing',
@@ -82,21 +84,12 @@ const reviewed: readonly (readonly [reason: string, ...fields: readonly string[]
   ],
 ];
 
-const patterns = reviewed.flatMap(([reason, ...fields]) =>
-  fields.map((field) => {
-    const literal = field.split('*').map((part) => part.replaceAll(/[.[\]]/g, String.raw`\$&`));
-    return { reason, field, pattern: new RegExp(`^${literal.join('.*')}$`) };
-  }),
-);
-
 /** Why a field rightly changes nothing in the chat request, or something else than its own value. */
 export function reasonFor(doubt: string): string | undefined {
-  return patterns.find(({ pattern }) => pattern.test(doubt))?.reason;
+  return reasonIn(reviewed, doubt);
 }
 
 /** The entries that no field of the SDKs needs any more. */
 export function unneeded(doubts: readonly string[]): readonly string[] {
-  return patterns
-    .filter(({ pattern }) => !doubts.some((doubt) => pattern.test(doubt)))
-    .map(({ field }) => field);
+  return unneededIn(reviewed, doubts);
 }
