@@ -1,6 +1,7 @@
 import type { JsonObject } from './json.ts';
 import { type KeptSignatures, packSignatures } from './kept-signatures.ts';
 import { limits } from './limits.ts';
+import { isNestedWithin } from './request-fields.ts';
 
 /** A piece of what a node wants to see again: of a call by its number in the answer, of the message, or of its reasoning. */
 export type KeptPiece =
@@ -52,7 +53,8 @@ export class KeptAnswer {
     if (Object.keys(kept).length === 0) return undefined;
     if (kept.details !== undefined) this.#details = [];
     this.#message = undefined;
-    const packed = packSignatures(kept, this.#model);
+    // A node's answer may be nested so deep that writing it again exhausts the stack.
+    const packed = isNestedWithin(kept, limits.nesting) ? packSignatures(kept, this.#model) : undefined;
     if (packed === undefined) this.lost = true;
     return packed;
   }

@@ -194,6 +194,13 @@ describe.each(formats)('$name', (frame: ReplyFormat) => {
   });
 });
 
+it.each(formats)('$name: what is nested too deep to be written again is counted', (frame) => {
+  const extra = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
+  const message = `{"role":"assistant","content":"a","extra_content":${extra}}`;
+  const answer = plainAnswer(frame, `{"choices":[{"index":0,"finish_reason":"stop","message":${message}}]}`);
+  expect(answer.lost).toEqual(['signature']);
+});
+
 it('a whole body keeps details as they came', () => {
   const details = [encrypted, { ...encrypted, data: 'Yg==' }];
   const message = { role: 'assistant', content: 'a', reasoning_details: details };
