@@ -51,7 +51,7 @@ function flagsBehind(args: readonly string[]): readonly string[] {
 
 /** How many arguments a flag of a cluster or folder takes, itself included; 0 for what is none. */
 function widthOf(arg: string): number {
-  const name = arg.startsWith('--') ? arg.replace(/=.*$/s, '') : arg.slice(0, 2);
+  const name = arg.startsWith('--') ? (arg.split('=', 1)[0] ?? arg) : arg.slice(0, 2);
   const hasValue = leading.get(name);
   if (hasValue === undefined) return 0;
   return hasValue && name === arg ? 2 : 1;

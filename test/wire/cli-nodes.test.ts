@@ -155,7 +155,7 @@ registerHooks({ load(url, context, next) { process.stderr.write(url + '\\n'); re
   const loaded = lines(stderr).filter((url) => url.startsWith('file:'));
   expect(loaded.some((url) => url.endsWith('/src/cli/node/list.ts'))).toBe(true);
   const others =
-    /\/src\/(gateway|controller|observe\/(?!version))|fastify|pino|prom-client|client-node|opentelemetry|\/cli\/(key|model|check)\//;
+    /\/src\/(gateway|controller|observe\/(?!version|error-text))|fastify|pino|prom-client|client-node|opentelemetry|\/cli\/(key|model|check)\//;
   expect(loaded.filter((url) => others.test(url))).toEqual([]);
 });
 

@@ -79,5 +79,7 @@ export function inWords(text: string): string {
       const label = labelsTo(path.startsWith('spec.') ? path : `spec.${path}`);
       return `“${label}”${value === undefined ? '' : `: ${value}`}`;
     })
-    .replaceAll(/(?<![\w{`“])[a-z]+(?:[A-Z][a-z]+)+\b/g, (name) => `“${labelOf(name)}”`);
+    .replaceAll(/[{`“]?\w+/g, (word) =>
+      /^[a-z]+(?:[A-Z][a-z]+)+$/.test(word) ? `“${labelOf(word)}”` : word,
+    );
 }
