@@ -33,6 +33,7 @@ export function convertedAttempt(
       caller,
       conversion,
       converted: conversion.current,
+      idempotencyKey: request.idempotencyKey,
       limits,
       share: request.share,
       log,

@@ -22,6 +22,8 @@ export interface ConvertedOptions {
   readonly caller: Caller;
   readonly conversion: Conversion;
   readonly converted: Converted;
+  /** For the node; undefined if the caller sent none. */
+  readonly idempotencyKey: string | undefined;
   /** Headers of the gateway's own for an answer, flat: which node, how many attempts, what was converted. */
   readonly headers: readonly string[];
   readonly limits: Limits;
@@ -43,26 +45,26 @@ const passed = ['traceparent', 'tracestate'] as const;
 
 /** Sends the next chat request of a converted one. Throws where all were sent. */
 export function sendNextChat(
-  { pool, connection, caller, conversion, converted, span }: ConvertedOptions,
+  { pool, connection, caller, conversion, converted, idempotencyKey, span }: ConvertedOptions,
   handler: UpstreamHandler,
 ): { abort(): void } {
   const chat = converted.chats.shift();
   if (chat === undefined) throw new Error('every chat request was sent already');
-  const callers = chatHeaders(caller.request.headers, converted.choices === 1);
+  const callers = chatHeaders(caller.request.headers);
+  // Several requests under one key would all get the answer of the first.
+  if (idempotencyKey !== undefined && converted.choices === 1)
+    callers.push('idempotency-key', idempotencyKey);
   const headers = span === undefined ? callers : span.headers(callers);
   const body = conversion.body(chat);
   return send(pool, connection, { method: 'POST', path: '/chat/completions', headers, body }, handler);
 }
 
 /** The caller's headers that a node gets with a converted request, flat. */
-function chatHeaders(headers: IncomingHttpHeaders, single: boolean): string[] {
+function chatHeaders(headers: IncomingHttpHeaders): string[] {
   const flat = ['content-type', 'application/json', hopsHeader, nextHop(headers)];
   for (const name of passed) {
     const value = headers[name];
     if (typeof value === 'string') flat.push(name, value);
   }
-  const idempotency = headers['idempotency-key'];
-  // Several requests under one key would all get the answer of the first.
-  if (single && typeof idempotency === 'string') flat.push('idempotency-key', idempotency);
   return flat;
 }

@@ -14,6 +14,7 @@ import { GatewayError } from './errors.ts';
 import type { NoAnswer } from './failure.ts';
 import { quietly } from './guard.ts';
 import { servedHeaders, upstreamHeaders } from './headers.ts';
+import { scopedIdempotencyKey } from './idempotency-key.ts';
 import { inspect } from './inspect.ts';
 import type { ModelRequest } from './model-request.ts';
 import type { NodesContext } from './nodes-context.ts';
@@ -90,7 +91,8 @@ export async function answerModelCall(
   const { view, limits } = context;
   const key = authenticate(view, caller.request.headers, 'APIKey', context.now());
   progress.keyEntry = key;
-  const headers = upstreamHeaders(caller.request.headers, format);
+  const idempotencyKey = scopedIdempotencyKey(caller.request.headers, key.resource.metadata);
+  const headers = upstreamHeaders(caller.request.headers, format, idempotencyKey);
   const share = shareOf(context, key);
   const body = await readRequest(context, caller, share);
   let call: ModelRequest | undefined;
@@ -105,7 +107,7 @@ export async function answerModelCall(
     progress.bytesIn = body.bytes.length;
     progress.wanted = inspection.model;
     if (inspection.stream) caller.watchSilence(context.silences);
-    call = { format, key, share, inspection, headers, body, conversion: undefined };
+    call = { format, key, share, inspection, headers, idempotencyKey, body, conversion: undefined };
     const nodes = format === 'count_tokens' ? { ...context, reports: context.countReports } : context;
     const noAnswer = await tryNodes(nodes, caller, call, progress).catch((error: unknown) =>
       endStream(caller, error),

@@ -14,6 +14,8 @@ export interface ModelRequest {
   readonly inspection: Inspection;
   /** For the node, flat. */
   readonly headers: readonly string[];
+  /** For the node, as it is among `headers`. */
+  readonly idempotencyKey: string | undefined;
   readonly body: RequestBody;
   /** Made when the first node is met that does not speak the caller's format. */
   conversion: Conversion | undefined;

@@ -4,6 +4,7 @@ import type { ScriptedUpstream } from '../support/upstream.ts';
 
 let gateway: GatewayUnderTest;
 let upstream: ScriptedUpstream;
+let chat: ScriptedUpstream;
 
 beforeAll(async () => {
   gateway = await startGateway();
@@ -19,6 +20,12 @@ beforeAll(async () => {
         server: 'secret',
       },
     },
+  });
+});
+beforeAll(async () => {
+  chat = await gateway.addNode('chat', {
+    spec: { manualModels: ['converted'] },
+    upstream: { models: ['converted'] },
   });
 });
 afterAll(() => gateway.close());
@@ -106,7 +113,6 @@ test('to the node go the headers of the list and its own, nothing else', async (
     'anthropic-version': '2026-10-21',
     'anthropic-beta': 'a,b',
     'openai-beta': 'c',
-    'idempotency-key': 'd',
     traceparent: '00-1-2-01',
     tracestate: 'e=f',
   };
@@ -134,6 +140,44 @@ test('to the node go the headers of the list and its own, nothing else', async (
   });
   await call({ authorization: `Bearer ${gateway.key}` }, '/messages');
   expect(upstream.requests.at(-1)?.headers['anthropic-version']).toBe('2023-06-01');
+});
+
+describe('an idempotency key', () => {
+  const sentBy = async (key: string, path: string, more: object) => {
+    await call({ authorization: `Bearer ${key}`, 'idempotency-key': 'order-1' }, path);
+    const passed = upstream.requests.at(-1)?.headers['idempotency-key'];
+    await fetch(`${gateway.baseURL}${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'idempotency-key': 'order-1',
+      },
+      body: JSON.stringify({ model: 'converted', messages: [], max_tokens: 1, ...more }),
+    });
+    const converted = chat.requests.at(-1)?.headers['idempotency-key'];
+    return { passed, converted };
+  };
+
+  test('reaches the node as one of that API key alone, the same each time', async () => {
+    const other = gateway.addKey();
+    const paths = [
+      ['/chat/completions', {}],
+      ['/messages', { messages: [{ role: 'user', content: 'x' }] }],
+    ] as const;
+    const seen: unknown[] = [];
+    for (const [path, more] of paths) {
+      for (const key of [gateway.key, other, gateway.key]) {
+        const { passed, converted } = await sentBy(key, path, more);
+        expect(passed).toMatch(/^mg-[\w-]{43}$/);
+        expect(converted).toBe(passed);
+        seen.push(passed);
+      }
+    }
+    const [mine, theirs] = seen;
+    expect(theirs).not.toBe(mine);
+    expect(seen).toEqual([mine, theirs, mine, mine, theirs, mine]);
+  });
 });
 
 test('back come the headers of the list and the gateway’s own', async () => {
