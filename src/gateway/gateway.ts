@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { AccessLog } from '../observe/access-log.ts';
@@ -22,6 +22,7 @@ import type { GatewayContext } from './handle.ts';
 import { createKeysApi } from './keys-api.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { RequestDone } from './progress.ts';
+import { requestIds } from './request-ids.ts';
 import { answersOf, declareRoutes, routeNames } from './routes.ts';
 import { SilenceClock } from './silence-clock.ts';
 import { createTrafficServers } from './traffic-servers.ts';
@@ -112,7 +113,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     now,
     clock,
     router: createRouter({ view: store, circuits, homeNamespace, random, now }),
-    requestId: requestIds(randomBytes(8).toString('hex')),
+    requestId: requestIds(randomFillSync),
     onRequestStart: () => {
       inFlight += 1;
     },
@@ -184,19 +185,6 @@ export function createGateway(options: GatewayOptions): Gateway {
     destroy,
     openCircuits: () => [...circuits.notClosed()].length,
     inFlight: () => inFlight,
-  };
-}
-
-/** Ids that no other process has: a random beginning and a number. A random id for each request costs ten times that. */
-function requestIds(beginning: string): () => string {
-  let count = 0;
-  let start = '';
-  return () => {
-    const low = count % 0x1000000;
-    // Of the 16 digits the first ten change once in 16 million requests.
-    if (low === 0) start = `req_${beginning}${((count - low) / 0x1000000).toString(16).padStart(10, '0')}`;
-    count += 1;
-    return start + (0x1000000 + low).toString(16).slice(1);
   };
 }
 

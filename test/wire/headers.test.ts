@@ -210,3 +210,9 @@ test('every answer of the gateway’s own has a request id', async () => {
     expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
   }
 });
+
+test('two request ids do not say how many requests came in between', async () => {
+  const idOf = async () => (await call({})).headers.get('x-request-id') ?? '';
+  const ids = [await idOf(), await idOf(), await idOf()];
+  expect(new Set(ids.map((id) => id.slice(0, 12))).size).toBe(3);
+});
