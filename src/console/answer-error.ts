@@ -46,7 +46,8 @@ export function answerErrors(onFailure: (failure: ConsoleFailure) => void) {
   };
 }
 
-function failureOf(error: unknown, { method, routeOptions }: FastifyRequest): ConsoleFailure {
+/** What to report of an error that nobody expected of a request. */
+export function failureOf(error: unknown, { method, routeOptions }: FastifyRequest): ConsoleFailure {
   const route = routeOptions.url ?? 'none';
   if (!(error instanceof Error)) return { method, route, error: typeof error, at: [] };
   const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : '';

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { Declarations } from '../cli/edit/declarations.ts';
 import { kindSchema } from '../cli/edit/kind-schema.ts';
+import { type ConsoleFailure, failureOf } from './answer-error.ts';
 import { sendChanges } from './changes.ts';
 import type { Entrance } from './entrance.ts';
 import { securityHeaders } from './guard.ts';
@@ -30,6 +31,8 @@ interface ApiOptions {
   readonly randomBytes: (size: number) => Buffer;
   readonly now: () => number;
   readonly signal: AbortSignal;
+  /** Called when a request failed for a reason that nobody expected. */
+  readonly onFailure: (failure: ConsoleFailure) => void;
 }
 
 /**
@@ -54,7 +57,7 @@ export function consoleApi(options: ApiOptions): FastifyPluginAsync {
     });
     app.get('/place', async () => place);
     app.post('/acted', { config: { changesNothing: true } }, async () => ({}));
-    addLive(app, live, entrance);
+    addLive(app, options);
     app.get('/rights', async ({ query }) => {
       const { namespace } = query as { namespace?: string };
       return rightsIn(declarations, namespace ?? declarations.namespace, signal);
@@ -76,10 +79,11 @@ export function consoleApi(options: ApiOptions): FastifyPluginAsync {
   };
 }
 
-function addLive(app: FastifyInstance, live: Live, entrance: Entrance): void {
+function addLive(app: FastifyInstance, { live, entrance, onFailure }: ApiOptions): void {
   app.get('/live', (request, reply) => {
     reply.hijack();
     for (const [name, value] of Object.entries(securityHeaders)) reply.raw.setHeader(name, value);
-    sendChanges(live, reply.raw, () => entrance.holds(request, false));
+    const mayStay = (): boolean => entrance.holds(request, false);
+    sendChanges(live, reply.raw, mayStay, (error) => onFailure(failureOf(error, request)));
   });
 }

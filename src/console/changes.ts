@@ -9,9 +9,15 @@ const heartbeatMs = 5_000;
 /**
  * Sends the live state and then its changes to one page as server-sent events, until the page leaves or its session ends,
  * which `mayStay` is asked now and then. A page that reads slowly gets the newest state of what changed in one event, not
- * each step: nothing queues up here.
+ * each step: nothing queues up here. What fails ends this stream alone, and `onFailure` is called with it: the process also
+ * serves the other pages and, in standalone mode, the traffic.
  */
-export function sendChanges(live: Live, response: ServerResponse, mayStay: () => boolean): void {
+export function sendChanges(
+  live: Live,
+  response: ServerResponse,
+  mayStay: () => boolean,
+  onFailure: (error: unknown) => void,
+): void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   const set = new Map<string, Row>();
   const removed = new Map<string, LiveChanges['removed'][number]>();
@@ -19,7 +25,21 @@ export function sendChanges(live: Live, response: ServerResponse, mayStay: () =>
   let timer: NodeJS.Timeout | undefined;
   // What changes while the state is read comes after it.
   let begun = false;
+  let hasLeft = false;
 
+  const leave = (): void => {
+    hasLeft = true;
+    unsubscribe();
+    clearInterval(heartbeat);
+    clearTimeout(timer);
+    // A page that does not read never gets to the end. To write to it after the end would end the process.
+    if (response.writableLength > 0) response.destroy();
+    else response.end();
+  };
+  const fail = (error: unknown): void => {
+    leave();
+    onFailure(error);
+  };
   const send = (event: string, data: unknown): void => {
     response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   };
@@ -29,12 +49,16 @@ export function sendChanges(live: Live, response: ServerResponse, mayStay: () =>
       response.once('drain', schedule);
       return;
     }
-    send('changes', { set: [...set.values()], removed: [...removed.values()], ...facts });
-    set.clear();
-    removed.clear();
+    try {
+      send('changes', { set: [...set.values()], removed: [...removed.values()], ...facts });
+      set.clear();
+      removed.clear();
+    } catch (error) {
+      fail(error);
+    }
   };
   const schedule = (): void => {
-    if (begun) timer ??= setTimeout(flush, gatherMs);
+    if (begun && !hasLeft) timer ??= setTimeout(flush, gatherMs);
   };
   const unsubscribe = live.subscribe((change) => {
     for (const row of change.set) {
@@ -52,20 +76,16 @@ export function sendChanges(live: Live, response: ServerResponse, mayStay: () =>
   });
   const heartbeat = setInterval(() => {
     if (mayStay()) response.write(': still here\n\n');
-    else response.end();
+    else leave();
   }, heartbeatMs);
+  const begin = async (): Promise<void> => {
+    const state = await live.state();
+    if (hasLeft) return;
+    begun = true;
+    send('state', state);
+    if (facts !== undefined) schedule();
+  };
+  response.on('close', leave);
   response.write('retry: 1000\n\n');
-  live.state().then(
-    (state) => {
-      begun = true;
-      send('state', state);
-      if (facts !== undefined) schedule();
-    },
-    () => response.end(),
-  );
-  response.on('close', () => {
-    unsubscribe();
-    clearInterval(heartbeat);
-    clearTimeout(timer);
-  });
+  begin().catch(fail);
 }
