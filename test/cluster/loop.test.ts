@@ -82,7 +82,7 @@ spec: {secretName: app-key}
 
   expect(await get('upnode')).toEqual([
     ['NAME', 'URL', 'STATUS', 'MODELS', 'LAST SYNC', 'ENABLED', 'PRIORITY', 'WEIGHT', 'AGE'],
-    ['first', upstream.url, 'ready', '2', expect.any(String), 'true', '50', '50', expect.any(String)],
+    ['first', upstream.url, 'ready', '2/2', expect.any(String), 'true', '50', '50', expect.any(String)],
   ]);
   const [wideHead = [], wideRow = []] = await get('upnode', '-o', 'wide');
   expect(wideHead.slice(-2)).toEqual(['DISPLAY NAME', 'MESSAGE']);
