@@ -1,8 +1,9 @@
 import type { ReasoningPiece } from './chat-content.ts';
 import type { ChatEvent } from './chat-event.ts';
+import { parseChat } from './chat-json.ts';
 import { type ChatAnswer, readChatReply } from './chat-reply.ts';
 import { ChatStream } from './chat-stream.ts';
-import { type JsonObject, parseJson } from './json.ts';
+import type { JsonObject } from './json.ts';
 import type { KeptPiece } from './kept-answer.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 import type { UrlCitation } from './url-citations.ts';
@@ -18,7 +19,7 @@ export function readChatBody(bytes: Uint8Array): ChatAnswer {
   // Nearly every answer begins so; nothing need be decoded to see it.
   const head = bytes[0] === openBrace ? '{' : decoder.decode(bytes.subarray(0, 1024)).trimStart();
   if (head.startsWith('{') || head.startsWith('[') || head === '') {
-    const body = parseJson(decoder.decode(bytes));
+    const body = parseChat(decoder.decode(bytes));
     if (body === undefined)
       throw new UpstreamFault(head === '' ? 'empty' : 'malformed', 'The model server sent no JSON.');
     return readChatReply(body);

@@ -1,5 +1,6 @@
 import { contentText, type ReasoningSource, readReasoning, refusalText } from './chat-content.ts';
 import type { ChatEvent } from './chat-event.ts';
+import { parseChat } from './chat-json.ts';
 import {
   brokenOff,
   type ChatAnswer,
@@ -13,7 +14,7 @@ import { readCallPieces } from './chat-tool-calls.ts';
 import { ToolDeltas } from './chat-tool-deltas.ts';
 import { type ChatUsage, findUsage, noUsage, readUsage } from './chat-usage.ts';
 import { type Finish, readFinish } from './finish-reason.ts';
-import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from './json.ts';
+import { isObject, type JsonObject, listOf, objectOf, textOf } from './json.ts';
 import { limits } from './limits.ts';
 import { type SseEvent, SseReader } from './sse-reader.ts';
 import { isMediaAlone, noteUnreadBody, noteUnreadChoice, noteUnreadUsage } from './unread-answer.ts';
@@ -113,7 +114,7 @@ export class ChatStream {
       this.#end(events);
       return;
     }
-    const chunk = parseJson(data);
+    const chunk = parseChat(data);
     const reported = readReportedError(event === 'error' ? { error: chunk, ...objectOf(chunk) } : chunk);
     if (reported !== undefined) throw reported;
     if (!isObject(chunk))
@@ -231,6 +232,6 @@ class JsonBody {
   }
 
   parse(): unknown {
-    return parseJson(this.#text + this.#decoder.decode());
+    return parseChat(this.#text + this.#decoder.decode());
   }
 }

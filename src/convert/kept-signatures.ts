@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson } from './json.ts';
+import { isObject, type JsonObject, parseJsonAsWritten } from './json.ts';
 import { limits } from './limits.ts';
 import { isNestedWithin } from './request-fields.ts';
 
@@ -37,7 +37,7 @@ export function isPacked(text: string): boolean {
 /** What a text carries for this model; undefined if it was not made by `packSignatures`, was changed since, or is another model's. */
 export function unpackSignatures(text: string, model: string): KeptSignatures | undefined {
   if (!isPacked(text) || text.length > longestPacked) return undefined;
-  const packed = parseJson(Buffer.from(text.slice(prefix.length), 'base64url').toString());
+  const packed = parseJsonAsWritten(Buffer.from(text.slice(prefix.length), 'base64url').toString());
   if (!isObject(packed) || packed['model'] !== model) return undefined;
   const { calls, message, details } = packed;
   return {
