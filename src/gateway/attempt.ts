@@ -1,6 +1,7 @@
 import type { TokenUsage } from '../observe/request-record.ts';
 import type { CallerFormat } from '../routing/caller-format.ts';
 import type { Candidate } from '../store/store.ts';
+import { ByteBlocks } from '../upstream/byte-blocks.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { UpstreamError } from '../upstream/error.ts';
 import type { UpstreamHandler } from '../upstream/handler.ts';
@@ -21,6 +22,7 @@ import { connectionFailure, type Failure } from './failure.ts';
 import { bodyHeaders, callerHeaders } from './headers.ts';
 import { beginsAsJson, HeldStream } from './held-stream.ts';
 import type { Limits } from './limits.ts';
+import { mayReportError } from './reported-error.ts';
 import { StreamWatch } from './stream-watch.ts';
 import { lastTokenUsage } from './token-usage.ts';
 
@@ -44,20 +46,23 @@ export interface AttemptOptions {
  * One request to one node, and its answer on the way to the caller.
  *
  * `waiting` for the head → `sniffing` (is the body a stream?) → `holding` a stream back until its first content →
- * `streaming`; or `plain`: passed on as it comes; or `failing`: only an error body is collected. Until the first byte
- * has gone to the caller the attempt can fail unseen; from then on it answers, well or not.
+ * `streaming`; or `plain`: passed on as it comes; or `reporting`: what may be an error is collected, as it may repeat
+ * the credential, and goes on as `plain`; or `failing`: only an error body is collected. Until the first byte has gone
+ * to the caller the attempt can fail unseen; from then on it answers, well or not.
  */
 export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
   readonly #options: AttemptOptions;
   readonly #connection: UpstreamConnection;
   readonly #exchange: { abort(): void; readonly sent: boolean };
-  #stage: 'waiting' | 'sniffing' | 'holding' | 'streaming' | 'plain' | 'failing' | 'over' = 'waiting';
+  #stage: 'waiting' | 'sniffing' | 'holding' | 'streaming' | 'plain' | 'reporting' | 'failing' | 'over' =
+    'waiting';
   #status = 0;
   #headers: UpstreamHeaders | undefined;
   #control: { pause(): void; resume(): void } | undefined;
   #held: HeldStream | undefined;
   #watch: StreamWatch | undefined;
   #errorBody: ErrorBody | undefined;
+  #reported: ByteBlocks | undefined;
   /** Whether the caller is no longer this attempt's to answer: it failed unseen, or the caller left. */
   #isHandedBack = false;
   /** The announced length of a plain answer, and its body where that came as one piece. */
@@ -101,6 +106,8 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
         return this.#follow(piece);
       case 'plain':
         return this.#passOn(piece);
+      case 'reporting':
+        return this.#collect(piece);
       case 'sniffing':
         return this.#sniff(piece);
       case 'holding':
@@ -115,6 +122,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
 
   onEnd() {
     const { caller } = this.#options;
+    if (this.#stage === 'reporting') this.#passReported();
     switch (this.#stage) {
       case 'plain':
         if (caller.started === 'nothing') this.#beginPlain();
@@ -217,10 +225,35 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
   }
 
   #passOn(piece: Buffer) {
+    const { caller, limits } = this.#options;
+    if (caller.started === 'nothing' && mayReportError(piece, limits.errorBodyBytes)) {
+      this.#stage = 'reporting';
+      this.#reported = new ByteBlocks();
+      return this.#collect(piece);
+    }
+    this.#pour(piece, 0);
+  }
+
+  #collect(piece: Buffer) {
+    const reported = this.#reported;
+    reported?.add(piece);
+    if (reported !== undefined && reported.size > this.#options.limits.errorBodyBytes) this.#passReported();
+  }
+
+  #passReported() {
+    this.#stage = 'plain';
+    const said = this.#reported?.take() ?? Buffer.alloc(0);
+    this.#reported = undefined;
+    const masked = maskCredentials(said, this.#connection);
+    this.#pour(masked, masked.length - said.length);
+  }
+
+  /** `longer` is by how many bytes masking has made the answer longer. */
+  #pour(piece: Buffer, longer: number) {
     this.#lastButOne = this.#last;
     this.#last = piece;
     if (this.#options.caller.started === 'nothing') {
-      this.#beginPlain();
+      this.#beginPlain(longer);
       // That is all of it, and its end is told in a moment: ending with it costs less than to write it and then end.
       if (piece.length === this.#length) {
         this.#whole = piece;
@@ -230,7 +263,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     this.#write(piece);
   }
 
-  #beginPlain() {
+  #beginPlain(longer = 0) {
     const { caller, headers } = this.#options;
     const own = headers.slice();
     const upstream = this.#headers;
@@ -238,8 +271,8 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
       const length = upstream.get('content-length');
       // RFC 9110, section 8.6: an answer of 204 has none.
       if (length !== undefined && this.#status !== 204 && /^\d+$/.test(length)) {
-        own.push('content-length', length);
-        this.#length = Number(length);
+        this.#length = Number(length) + longer;
+        own.push('content-length', String(this.#length));
       }
       callerHeaders(upstream, bodyHeaders(upstream, own));
     }
@@ -278,7 +311,8 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
   /** The caller has heard nothing for a while: a comment, where one may stand, keeps its connection open. */
   silent(): void {
     const { caller } = this.#options;
-    if (this.#stage === 'plain' || this.#stage === 'failing' || this.#stage === 'over') return;
+    if (this.#stage === 'plain' || this.#stage === 'reporting') return;
+    if (this.#stage === 'failing' || this.#stage === 'over') return;
     if (this.#watch !== undefined && !this.#watch.atBoundary) return;
     caller.keepAlive();
   }

@@ -15,13 +15,18 @@ export function eventMeaning(format: CallerFormat, name: string, data: string): 
   if (data.trim() === '[DONE]') return 'end';
   const event = parseObject(data);
   // In no format has an event of an answer that goes on an `error` of its own.
-  if (event !== undefined && (isSet(event['error']) || event['object'] === 'error')) return 'error';
+  if (event !== undefined && isError(event)) return 'error';
   if (format === 'messages')
     return event === undefined ? 'error' : messagesMeaning(text(event['type']) ?? name, event);
   if (format === 'responses')
     return event === undefined ? 'error' : responsesMeaning(text(event['type']) ?? name, event);
   // What cannot be read passes as it is.
-  return event === undefined ? 'content' : chatMeaning(event);
+  if (event === undefined) return 'content';
+  return name === 'error' ? 'error' : chatMeaning(event);
+}
+
+function isError(event: JsonObject): boolean {
+  return isSet(event['error']) || event['object'] === 'error' || event['type'] === 'error';
 }
 
 /** Types of the events that end an answer. */

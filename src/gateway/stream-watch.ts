@@ -133,11 +133,11 @@ export class StreamWatch {
 }
 
 /**
- * Finds, in latin1, what may report an error or end an answer: `"error"` unless it is a member that is null, a
- * `finish_reason` that is a text, and an ASCII letter that is escaped, which no encoder does of itself. Text that a model
+ * Finds, in latin1, what may report an error or end an answer: `"error"` unless it is a member that is null, an event of
+ * that name, a `finish_reason` that is a text, and an ASCII letter that is escaped, which no encoder does of itself. Text that a model
  * wrote has `\"error\"` at most. One expression, and no quotes at its beginning: each of them costs as much again for every piece.
  */
-const mayMatter = /(?:error"(?![ \t]*:[ \t]*null)|finish_reason"[ \t]*:[ \t]*")|\\u00[67]/;
+const mayMatter = /(?:error(?:"(?![ \t]*:[ \t]*null)|[\r\n])|finish_reason"[ \t]*:[ \t]*")|\\u00[67]/;
 const finish = /"finish_reason"[ \t]*:[ \t]*"/;
 
 /** Whether a line may be `data: [DONE]`: nearly none is. */

@@ -2,6 +2,7 @@ import type { UpstreamConnection } from './connection.ts';
 import { UpstreamError, type UpstreamErrorCode } from './error.ts';
 import type { UpstreamHandler } from './handler.ts';
 import type { UpstreamHeaders } from './headers.ts';
+import { maskHeaders } from './mask-credentials.ts';
 import type { Pool } from './pool.ts';
 import { requestHead } from './prepare.ts';
 import type { AssembledBody, UpstreamRequest } from './request.ts';
@@ -16,6 +17,7 @@ const staleMs = 1_000;
  */
 export class Exchange implements SlotUser {
   readonly #pool: Pool;
+  readonly #connection: UpstreamConnection;
   readonly #timeouts: UpstreamConnection['timeouts'];
   readonly #handler: UpstreamHandler;
   readonly #head: string | undefined;
@@ -39,6 +41,7 @@ export class Exchange implements SlotUser {
     handler: UpstreamHandler,
   ) {
     this.#pool = pool;
+    this.#connection = connection;
     this.#timeouts = connection.timeouts;
     this.#handler = handler;
     this.#head = requestHead(connection, request);
@@ -92,7 +95,7 @@ export class Exchange implements SlotUser {
     this.#body = undefined;
     this.#cameMs = performance.now();
     try {
-      this.#handler.onResponse(status, headers, this);
+      this.#handler.onResponse(status, maskHeaders(headers, this.#connection), this);
     } catch (error) {
       this.onFault(error);
     }

@@ -20,6 +20,7 @@ const cases: readonly (readonly [format: CallerFormat, data: string, meaning: st
   ['chat', choice({}, 'error'), 'error'],
   ['chat', '{"error":{"message":"busy"}}', 'error'],
   ['chat', '{"error":"busy"}', 'error'],
+  ['chat', '{"type":"error","message":"busy"}', 'error'],
   ['chat', '{"choices":[{"index":0,"delta":{},"error":{"code":502}}]}', 'error'],
   ['chat', '{"choices":[{"index":0,"delta":{"content":"a"},"error":null}],"error":null}', 'content'],
   ['chat', '{"broken', 'content'],
