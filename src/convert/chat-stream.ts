@@ -200,6 +200,7 @@ export class ChatStream {
     if (!this.#said && isMediaAlone(this.#unread)) throw mediaAlone();
     noteUnreadUsage(this.#rawUsage, this.#unread);
     this.#tools.end(events);
+    if (this.#tools.overran) this.#unread.add('tool_arguments');
     this.#over = true;
     const finish = this.#finish === 'failed' ? 'unsaid' : this.#finish;
     const { stopString, usage, serviceTier } = this.#summary();

@@ -26,6 +26,8 @@ export class ToolDeltas {
   readonly #byIndex = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
   #length = 0;
+  /** Whether arguments went on behind their end, otherwise than by a repetition of the call. */
+  overran = false;
 
   /** Adds what the entries of one chunk mean. Throws an `oversize` fault beyond the bounds. */
   take(pieces: readonly CallPiece[], events: ChatEvent[]): void {
@@ -38,7 +40,9 @@ export class ToolDeltas {
       if (piece.extra !== undefined)
         events.push({ type: 'kept', piece: { call: call.number, extra: piece.extra } });
       this.#start(call, events);
-      if (piece.arguments !== '') this.#extend(call, piece.arguments, events);
+      if (piece.arguments === '') continue;
+      if (call.progress.state === 'complete' && piece.name !== '') continue;
+      this.#extend(call, piece.arguments, events);
     }
   }
 
@@ -112,10 +116,12 @@ export class ToolDeltas {
     else call.held.push(json);
   }
 
-  /** What comes after the end of the object is no part of it: some nodes repeat the whole call in the last chunk. */
+  /** What comes after the end of the object is no part of it: clients that add up the pieces could not read them. */
   #pass(call: Call, text: string, events: ChatEvent[]): void {
-    if (call.progress.state === 'complete') return;
-    const used = text.slice(0, call.progress.take(text));
+    const over = call.progress.state === 'complete';
+    const used = over ? '' : text.slice(0, call.progress.take(text));
+    if (text.length > used.length && text.slice(used.length).trim() !== '') this.overran = true;
+    if (over) return;
     events.push({ type: 'tool_arguments', call: call.number, text: used, progress: call.progress.state });
   }
 }

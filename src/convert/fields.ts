@@ -14,6 +14,8 @@ import {
 } from './request-fields.ts';
 import { WrittenNumber } from './written-numbers.ts';
 
+const largest = Number.MAX_SAFE_INTEGER;
+
 /**
  * The one way to read an object of a caller's request. It remembers which members were taken; `Dropped` names the
  * others once the request is converted, so that a member that no code reads cannot be lost in silence. The object
@@ -75,6 +77,8 @@ export class Fields implements Unread {
     const taken = this.#take(key);
     if (taken === undefined) return undefined;
     const value = taken instanceof WrittenNumber ? Number(taken.written) : taken;
+    if (range.integer === true && Number.isInteger(value) && !Number.isSafeInteger(value))
+      throw invalid(this.path(key), `Input should be an integer that a double holds, up to ${largest}`);
     const fits = range.integer === true ? Number.isSafeInteger(value) : Number.isFinite(value);
     if (typeof value !== 'number' || !fits)
       throw wrongType(this.path(key), range.integer === true ? 'integer' : 'number', value);

@@ -1,5 +1,6 @@
 import { ConversionError } from './conversion-error.ts';
 import { isObject, type JsonObject } from './json.ts';
+import { WrittenNumber } from './written-numbers.ts';
 
 // What `Fields` refuses a request with, and what it checks.
 
@@ -94,6 +95,7 @@ export function isNestedWithin(value: unknown, most: number): boolean {
 }
 
 function typeName(value: unknown): string {
+  if (value instanceof WrittenNumber) return typeName(Number(value.written));
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';

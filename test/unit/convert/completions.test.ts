@@ -9,6 +9,7 @@ import { type CompletionsOpened, createCompletionsStream } from '../../../src/co
 import type { DialectWish } from '../../../src/convert/dialect.ts';
 import { isObject, listOf } from '../../../src/convert/json.ts';
 import { UpstreamFault } from '../../../src/convert/upstream-fault.ts';
+import { parseAsWritten } from '../../../src/convert/written-numbers.ts';
 import { checkChatRequest } from '../../wire/grammar/chat-request.ts';
 import { anyChunks } from './chat-arbitraries.ts';
 import { call, chatSse, delta, usageChunk } from './chat-chunks.ts';
@@ -52,6 +53,15 @@ const fields: readonly [
   ],
   ['unknown fields', { min_p: 0.1, x: null }, {}, ['min_p']],
 ];
+
+it.each([
+  ['seed', '12345678901234567890', 'an integer that a double holds'],
+  ['logit_bias', '12345678901234567890', 'got an integer instead'],
+  ['stop', '1.0', 'got an integer instead'],
+])('%s of %s is refused with what is wrong of it', (field, number, said) => {
+  const body = parseAsWritten(`{"model":"m","prompt":"p","${field}":${number}}`);
+  expect(JSON.stringify(completionsRefusal(refusalOf(() => convert(body))).body)).toContain(said);
+});
 
 describe('a completions request', () => {
   const rows = fields.map(([name, body, chat, dropped = [], dialect = {}]) => ({

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isObject } from '../../../src/convert/json.ts';
 import { noteUnreadBody } from '../../../src/convert/unread-answer.ts';
 import { plainAnswer, replyFormats, streamedAnswer } from '../../support/sdk-types/reply-formats.ts';
-import { chatSse, delta } from './chat-chunks.ts';
+import { call, chatSse, delta } from './chat-chunks.ts';
 
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
 
@@ -72,6 +72,28 @@ it('the numbers of a tool’s input are as the node wrote them, plain and stream
     expect(plainAnswer(frame, bodyOf({ tool_calls: calls })).text.replaceAll('\\', '')).toContain(written);
     expect(streamedAnswer(frame, chunks).text.replaceAll('\\', '')).toContain(written);
   }
+});
+
+it.each([
+  ['a second object', ['{"a":1}', '{"b":2}'], true],
+  ['other text in the same piece', ['{"a":1}</tool>'], true],
+  ['white space', ['{"a":1} ', '\n'], false],
+])('%s behind the end of streamed arguments is counted or says nothing', (_, pieces, isCounted) => {
+  const chunks = pieces.map((text, at) =>
+    at === 0 ? call(0, 'a', 'lookup', text) : call(0, undefined, undefined, text),
+  );
+  for (const frame of replyFormats) {
+    const { lost } = streamedAnswer(frame, chatSse([...chunks, delta({}, 'tool_calls')]).toString());
+    expect(lost.includes('tool_arguments')).toBe(isCounted);
+  }
+});
+
+it('a call that is repeated whole in the last chunk is no loss', () => {
+  const repeated = call(0, 'a', 'lookup', '{"a":1}');
+  for (const frame of replyFormats)
+    expect(
+      streamedAnswer(frame, chatSse([repeated, repeated, delta({}, 'tool_calls')]).toString()).lost,
+    ).not.toContain('tool_arguments');
 });
 
 const nested = (depth: number): unknown => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`);
