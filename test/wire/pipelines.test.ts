@@ -44,6 +44,15 @@ const isGone = ({ clientGoneTime }: { clientGoneTime: number | undefined }) => c
 const statuses = (text: string): number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
+/** Waits until what came back on a connection since this call holds what is needed. */
+async function readUntil(socket: Socket, what: string, isEnough: (text: string) => boolean): Promise<void> {
+  let text = '';
+  const read = (piece: Buffer) => (text += piece.toString('latin1'));
+  socket.on('data', read);
+  await eventually(what, async () => isEnough(text), 10_000, 5);
+  socket.off('data', read);
+}
+
 describe('what is no HTTP', () => {
   const endings: [name: string, status: number, ending: () => string][] = [
     ['garbage', 400, () => 'garbage\r\n\r\n'],
@@ -94,7 +103,7 @@ test('a CONNECT cuts off what was asked before it, and nothing of that goes on',
     gateway.port,
     async (socket) => {
       socket.write(stream() + plain() + stream() + plain());
-      await delay(100);
+      await readUntil(socket, 'the stream has begun', (text) => text.includes('data: '));
       socket.write(connecting);
     },
     10_000,
@@ -115,7 +124,7 @@ test('many requests at once are answered in order, time after time, without a wa
     async (socket) => {
       for (let round = 0; round < 5; round++) {
         socket.write((plain() + broken()).repeat(15));
-        await delay(200);
+        await readUntil(socket, 'all of a round are answered', (text) => statuses(text).length === 30);
       }
       socket.write(last);
     },
