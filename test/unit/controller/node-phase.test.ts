@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../../src/controller/upstream-node/verdict.ts';
+import { flags } from '../../../src/flags.ts';
+import { conditionOf } from '../../../src/resources/condition-of.ts';
 import { failed, invalid, listed, NodeLife, status } from './node-life.ts';
 
 const refused = failed('connect_refused');
@@ -105,6 +107,15 @@ describe('phases', () => {
     life.nowMs += 1_000;
     life.plan();
     expect(life.writes).toBe(writes);
+  });
+
+  test('a forbidden address: the message names the flag that allows loopback', () => {
+    const life = new NodeLife();
+    life.plan();
+    life.answer(failed('forbidden_address'));
+    const { message } = conditionOf(life.node.status?.conditions, 'Ready') ?? {};
+    expect(message).toContain('--allow-loopback-upstreams');
+    expect(Object.keys(flags)).toContain('allow-loopback-upstreams');
   });
 
   test.each([1, 2, 5])('offline after failureThreshold %i', (failureThreshold) => {
