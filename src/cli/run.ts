@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { systemClock } from '../kube/clock.ts';
 import { errorText } from '../observe/error-text.ts';
 import { CommandError } from './command-error.ts';
@@ -72,6 +72,7 @@ export async function exitCodeOfRun(
   more: Readonly<Record<string, Entry>> = {},
 ): Promise<ExitCode> {
   const args = ourSpelling(typed);
+  let program: Command | undefined;
   try {
     if (args[0] === '__complete') {
       const { complete } = await import('./completion/complete.ts');
@@ -80,20 +81,32 @@ export async function exitCodeOfRun(
       );
       return exitCodes.done;
     }
-    const program = await buildProgram(context, args, roles, false, more);
+    program = await buildProgram(context, args, roles, false, more);
     await program.parseAsync([...args], { from: 'user' });
     return exitCodes.done;
   } catch (error) {
     if (context.signal.aborted) return exitCodes.interrupted;
-    const { code, message } = judged(error, args, context.calledAs);
+    const { code, message } = judged(error, namedCommand(program, args), context.calledAs);
     if (message !== '') context.err.write(`${message}\n`);
     return code;
   }
 }
 
+/** The words of the arguments that name a command: `node add`, without what it is called with. */
+function namedCommand(program: Command | undefined, args: readonly string[]): string {
+  const words: string[] = [];
+  let command = program;
+  for (const word of args) {
+    command = command?.commands.find((each) => each.name() === word);
+    if (command === undefined) break;
+    words.push(word);
+  }
+  return words.join(' ');
+}
+
 function judged(
   error: unknown,
-  args: readonly string[],
+  named: string,
   calledAs: string,
 ): { readonly code: ExitCode; readonly message: string } {
   if (error instanceof CommandError) {
@@ -106,13 +119,15 @@ function judged(
     if (error.exitCode === 0) return { code: exitCodes.done, message: '' };
     // A group without a command: its help is on stderr already.
     if (error.code === 'commander.help') return { code: exitCodes.usage, message: '' };
-    const words = args.slice(0, args.findIndex((arg) => arg.startsWith('-')) >>> 0).slice(0, 2);
     const reason = error.message
       .replace(/^error: /, '')
       .replaceAll('\n', ' ')
-      .replace(/\.$/, '');
-    const command =
-      error.code === 'commander.unknownCommand' || words.length === 0 ? '' : `${words.join(' ')} `;
+      .replace(/\.$/, '')
+      .replace(
+        /^command-argument value '(.*)' is invalid for argument '([^']*)'\. Allowed choices are (.*)$/,
+        '$2 must be one of $3, not $1',
+      );
+    const command = error.code === 'commander.unknownCommand' || named === '' ? '' : `${named} `;
     return {
       code: exitCodes.usage,
       message: `${calledAs}: ${reason}. See ${calledAs} ${command}--help.`,

@@ -97,10 +97,10 @@ function connection({ spec, status }: UpstreamNode): Row[] {
   ]);
 }
 
-/** While nothing changes the status is written every 5 minutes, however often the node is checked. */
+/** So that a time of minutes ago does not read as checks that stopped: they may be seconds apart. */
 function checkText(time: string | undefined, now: Date): string {
   const text = timeText(time, now);
-  return time === undefined ? text : `${text}; written at least every 5 minutes`;
+  return time === undefined ? text : `${text}; written at most every 5 minutes while nothing changes`;
 }
 
 function found({ metadata, status }: UpstreamNode, { now }: Shown): Row[] {

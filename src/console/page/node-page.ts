@@ -134,7 +134,7 @@ function NodeFacts({ row, node, detail }: { row: NodeRow; node: NodeResource; de
       <div><dt>Models</dt><dd>${row.modelCount}, ${row.enabledModelCount} enabled</dd></div>
       <div><dt>Last sync</dt><dd><${When} time=${row.lastSuccessfulSyncTime} /></dd></div>
       ${row.lastSyncError !== undefined && html`<div><dt>Last try</dt><dd class="bad"><${When} time=${row.lastSyncTime} />, failed</dd></div>`}
-      <div><dt>Last health check</dt><dd><${When} time=${status?.lastHealthCheckTime} /></dd></div>
+      <div><dt>Last health check</dt><dd><${When} time=${status?.lastHealthCheckTime} />${status?.lastHealthCheckTime !== undefined && html` <small class="muted">written at most every 5 minutes while nothing changes</small>`}</dd></div>
       <div><dt>Date added</dt><dd><${When} time=${node.metadata.creationTimestamp} absent="unknown" /></dd></div>
       <div><dt>API key</dt><dd>${key}</dd></div>
       ${row.managedBy && html`<div><dt>Managed by</dt><dd>${row.managedBy}</dd></div>`}

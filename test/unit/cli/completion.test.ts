@@ -40,3 +40,14 @@ const table: [words: string, wanted: string[]][] = [
 test.each(table)('%s', async (words, wanted) => {
   expect(await completed(...words.split(' '))).toEqual(wanted);
 });
+
+test.each(['foo', 'a b'])(
+  'a shell without a script, %j, is refused with those that have one',
+  async (shell) => {
+    expect(await runHere(['completion', shell])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `model-gateway: shell must be one of bash, zsh, fish, not ${shell}. See model-gateway completion --help.\n`,
+    });
+  },
+);

@@ -2,9 +2,11 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { changedFields, overlaps } from '../../../src/cli/changed-fields.ts';
 import { confirm } from '../../../src/cli/confirm.ts';
+import type { Declared } from '../../../src/cli/edit/declarations.ts';
 import { pickModels } from '../../../src/cli/model/pick-models.ts';
 import { knownModels } from '../../../src/cli/model/servers.ts';
 import { syncOutcome } from '../../../src/cli/node/sync-outcome.ts';
+import { nodeText } from '../../../src/cli/node/text.ts';
 import { duration } from '../../../src/cli/place.ts';
 import { table } from '../../../src/cli/table.ts';
 import { textDiff } from '../../../src/cli/text-diff.ts';
@@ -123,6 +125,17 @@ test('what came of a sync', () => {
     text: 'sync failed: HTTP 401.',
   });
   expect(syncOutcome(asked, undefined)?.failed).toBe(true);
+});
+
+test('the time of a health check says how seldom it is written, for checks may be seconds apart', () => {
+  const declared = { resource: node('n', {}, { lastHealthCheckTime: '2026-11-21T04:00:00Z' }), source: 'n' };
+  const text = nodeText(declared as Declared<'UpstreamNode'>, {
+    now: new Date('2026-11-21T04:04:00Z'),
+    colour: false,
+  });
+  expect(text).toMatch(
+    /^Last health check: +2026-11-21T04:00:00Z \(4m ago\); written at most every 5 minutes while nothing changes$/m,
+  );
 });
 
 test('times as kubectl takes them', () => {
