@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { errorText } from '../observe/error-text.ts';
@@ -26,7 +26,7 @@ export function lockFolder(folder: string): () => void {
     chmodSync(path, 0o600);
   } catch (error) {
     database?.close();
-    throw new FolderLockError(lockMessage(folder, error), { cause: error });
+    throw new FolderLockError(lockMessage(folder, path, error), { cause: error });
   }
   const held = database;
   return () => {
@@ -36,10 +36,34 @@ export function lockFolder(folder: string): () => void {
 
 const busy = 5;
 
-function lockMessage(folder: string, error: unknown): string {
+function lockMessage(folder: string, path: string, error: unknown): string {
   if (error instanceof Error && 'errcode' in error && error.errcode === busy) {
-    return `Another process uses the data folder ${folder}; stop it, or name another folder with --data`;
+    const holder = holderOf(path);
+    const who = holder === undefined ? 'Another process' : `Another process (${holder})`;
+    return `${who} uses the data folder ${folder}; stop it, or name another folder with --data`;
   }
   const reason = errorText(error);
   return `The data folder ${folder} cannot be locked (${reason}); check its permissions, or name another with --data`;
+}
+
+/**
+ * The id of the process that holds a lock on a file, by `/proc/locks` (proc_locks(5)); undefined where that is not known:
+ * outside of Linux, for a process of another PID namespace, on file systems that show another device there.
+ */
+function holderOf(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true });
+    // As glibc's gnu_dev_major and gnu_dev_minor.
+    const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & ~0xfffn);
+    const minor = (dev & 0xffn) | ((dev >> 12n) & ~0xffn & 0xffffffffn);
+    const hex = (part: bigint) => part.toString(16).padStart(2, '0');
+    const place = `${hex(major)}:${hex(minor)}:${ino}`;
+    for (const line of readFileSync('/proc/locks', 'utf8').split('\n')) {
+      const [, , , mode, pid, where] = line.split(/ +/);
+      if (where === place && mode === 'WRITE' && pid !== undefined && /^[1-9]\d*$/.test(pid)) return pid;
+    }
+  } catch {
+    // Only the message is less exact.
+  }
+  return undefined;
 }

@@ -158,7 +158,7 @@ test('two at once in one folder: the second is refused, and the first goes on', 
   const second = run(folder);
   expect(await second.exited).toBe(1);
   expect(second.output()).toMatch(
-    /^model-gateway: Another process uses the data folder \S+; stop it, or name another folder with --data$/m,
+    /^model-gateway: Another process(?: \(\d+\))? uses the data folder \S+; stop it, or name another folder with --data$/m,
   );
   expect(await readFile(demo, 'utf8')).toBe(before);
   expect((await paste(first.curl)).stdout).toContain('[DONE]');
