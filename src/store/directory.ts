@@ -8,6 +8,7 @@ import { Content } from './content.ts';
 import { DataFolder } from './data-folder.ts';
 import { DirectoryObjects } from './directory-objects.ts';
 import { DirectorySecrets } from './directory-secrets.ts';
+import { FaultLog } from './fault-log.ts';
 import { lockFolder } from './folder-lock.ts';
 import { fitHeapGrowth } from './heap-growth.ts';
 import { identityMaker } from './identity-maker.ts';
@@ -102,7 +103,11 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
     });
     const reader = new FolderReader(manifestsPath, now);
     const touched = new Set<string>();
-    const parts = { reader, manifests, objects, applied };
+    const listing = new FaultLog(log, {
+      begins: 'The folder of manifests cannot be read; what it held last stays in force',
+      ends: 'The folder of manifests can be read again',
+    });
+    const parts = { reader, manifests, objects, applied, listing };
     const found = () => [...manifests.problems(), ...objects.problems()];
     const look = async () => {
       const { fault, hasNews } = await lookAt({ ...parts, touched, log, folder: manifestsPath });
@@ -132,13 +137,21 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
     applied.begin();
 
     const quietMs = options.quietMs ?? 60;
+    const applying = new FaultLog(log, {
+      begins: 'The changes of the manifests could not be applied',
+      ends: 'The changes of the manifests are applied again',
+    });
+    const readingSecrets = new FaultLog(log, {
+      begins: 'The stored Secrets cannot be read',
+      ends: 'The stored Secrets can be read again',
+    });
     let secretFolders = await folder.folders('secrets');
     const closed = Promise.all([
       watchFolders(reader.folders, { log, signal, quietMs, pollMs: options.pollMs ?? 2_000 }, async () => {
         const fault = await look();
-        // The watch must not end with it; the objects are tried again with the next change.
-        if (fault !== undefined)
-          log.error({ err: fault }, 'The changes of the manifests could not be applied');
+        // The watch must not end with it; the objects are tried again with the next look.
+        if (fault === undefined) applying.worked();
+        else applying.failed(fault);
         await sweep().catch((error: unknown) =>
           log.error({ err: error }, 'What belonged to deleted objects could not be removed'),
         );
@@ -149,9 +162,10 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
         try {
           await secrets.look();
           secretFolders = await folder.folders('secrets');
+          readingSecrets.worked();
         } catch (error) {
           // Out of file descriptors, most likely. The watch must not end with it, and the process not with the watch.
-          log.error({ err: error }, 'The stored Secrets cannot be read');
+          readingSecrets.failed(error);
         }
         return secretFolders;
       }),
@@ -177,9 +191,10 @@ async function lookAt(parts: {
   /** Objects that changed and were not applied yet. */
   touched: Set<string>;
   log: Log;
+  listing: FaultLog;
   folder: string;
 }): Promise<{ readonly hasNews: boolean; readonly fault: unknown }> {
-  const { reader, manifests, objects, applied, touched, log, folder } = parts;
+  const { reader, manifests, objects, applied, touched, log, listing, folder } = parts;
   const breathe = breather();
   let hasNews = touched.size > 0;
   try {
@@ -197,12 +212,10 @@ async function lookAt(parts: {
       for (const id of ids) touched.add(id);
     }
     hasNews = manifests.noteFolder(undefined) || hasNews;
+    listing.worked({ folder });
   } catch (error) {
     hasNews = manifests.noteFolder(`cannot be read: ${messageOf(error)}`) || hasNews;
-    log.error(
-      { err: error, folder },
-      'The folder of manifests cannot be read; what it held last stays in force',
-    );
+    listing.failed(error, { folder });
   }
   try {
     await objects.apply(touched, breathe);

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { Log } from '../observe/log.ts';
 import type { DataFolder } from './data-folder.ts';
+import { FaultLog } from './fault-log.ts';
 import { type RecordFile, readRecord, readRecordFile, recordFileText } from './record-file.ts';
 import type { ResourceRecord } from './resource-record.ts';
 
@@ -33,6 +34,7 @@ export interface RecordsOptions {
 export class Records {
   readonly #folder: DataFolder;
   readonly #log: Log;
+  readonly #faults: FaultLog;
   readonly #recordOf: RecordsOptions['recordOf'];
   readonly #shards = new Map<string, Shard>();
   readonly #changed = new Set<string>();
@@ -45,6 +47,10 @@ export class Records {
   constructor({ folder, log, recordOf }: RecordsOptions) {
     this.#folder = folder;
     this.#log = log;
+    this.#faults = new FaultLog(log, {
+      begins: 'The data folder cannot be written; trying again',
+      ends: 'The data folder can be written again',
+    });
     this.#recordOf = recordOf;
   }
 
@@ -171,15 +177,13 @@ export class Records {
       this.#writeAll().then(
         () => {
           this.#timer = undefined;
+          this.#faults.worked({ folder: this.#folder.path() });
           if (this.#changed.size === 0) return;
           this.#firstChangeMs = performance.now();
           this.#later(quietMs);
         },
         (error: unknown) => {
-          this.#log.error(
-            { err: error, folder: this.#folder.path() },
-            'The data folder cannot be written; trying again',
-          );
+          this.#faults.failed(error, { folder: this.#folder.path() });
           this.#later(retryMs);
         },
       );

@@ -8,6 +8,7 @@ import { DataFolder } from '../../../src/store/data-folder.ts';
 import { readRecord, readRecordFile, recordFileText } from '../../../src/store/record-file.ts';
 import { inRecordOrder, Records } from '../../../src/store/records.ts';
 import type { ResourceRecord } from '../../../src/store/resource-record.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const condition = { type: 'Ready', status: 'True' };
 const record = (uid: string, conditions: object[] = []): ResourceRecord => ({
@@ -127,6 +128,23 @@ describe('the records of a folder', () => {
     await records.close();
     expect(files().length).toBeGreaterThan(20);
   });
+
+  test('a folder that cannot be written is logged when that begins and when it ends', async () => {
+    const id = 'APIKey/default/a';
+    const records = await open(new Map([[id, record('a')]]));
+    rmSync(join(root, 'state'), { recursive: true });
+    writeFileSync(join(root, 'state'), 'in the way');
+    records.set(id, undefined, true);
+    await eventually('the first try fails', () => lines.length > 0);
+    rmSync(join(root, 'state'));
+    await eventually('a later one works', () => lines.length > 1, 20_000);
+    expect(lines).toMatchObject([
+      { level: 'error', msg: 'The data folder cannot be written; trying again', folder: root },
+      { level: 'info', msg: 'The data folder can be written again', folder: root },
+    ]);
+    expect(files()).toHaveLength(1);
+    await records.close();
+  }, 40_000);
 
   test('a burst of changes is written once it is over', async () => {
     const records = await open(new Map([['APIKey/default/a', record('a')]]));
