@@ -3,6 +3,7 @@ import { createControllerMetrics } from '../src/controller/metrics.ts';
 import { registerManifestMetric } from '../src/observe/manifest-metrics.ts';
 import {
   createApiRequestMetric,
+  createDroppedLinesCounter,
   createLeaderMetric,
   createRegistry,
   createStoreMetrics,
@@ -92,7 +93,9 @@ export async function metricsReference(): Promise<string> {
     lines.push('', `## ${title}`, '', note, '', '| metric | type | labels | tells |', '|---|---|---|---|');
     for (const metric of await described(registry)) lines.push(row(metric));
   }
-  const own = await described(createRegistry('', ''));
+  const registry = createRegistry('', '');
+  createDroppedLinesCounter(registry);
+  const own = await described(registry);
   lines.push(
     '',
     '## The process',

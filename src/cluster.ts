@@ -34,7 +34,7 @@ const leaseName = 'model-gateway-controller';
 
 /** The gateway in a cluster: serves until SIGTERM, then drains. Settles when everything has ended. */
 export async function runClusterGateway(config: GatewayConfig): Promise<void> {
-  const { log, registry } = observe(config);
+  const { log, registry, lines } = observe(config);
   const stop = stopOnSignals(log);
   const work = new AbortController();
   const { client, store, homeNamespace, namespaces } = await openCluster(config, log, registry, work.signal);
@@ -42,6 +42,7 @@ export async function runClusterGateway(config: GatewayConfig): Promise<void> {
   const tls = await openTrafficTls(config.traffic.tls, log, registry);
   const otlp = await exportTelemetry(config, log, registry);
   const gateway = createTraffic({ ...config, homeNamespace }, store, pools, log, registry, {
+    lines,
     tls,
     tracing: otlp?.tracing,
   });

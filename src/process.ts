@@ -4,10 +4,11 @@ import process from 'node:process';
 import type { Registry } from 'prom-client';
 import { type Address, ConfigError, type ServingConfig, type TrafficConfig } from './config.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
-import { accessLogOutput, createAccessLog } from './observe/access-log.ts';
+import { accessLogWriter, createAccessLog } from './observe/access-log.ts';
 import { errorCode, errorText } from './observe/error-text.ts';
+import { type LineOutput, stdoutLines } from './observe/line-output.ts';
 import { createLog, type Log } from './observe/log.ts';
-import { createRegistry } from './observe/metrics.ts';
+import { createDroppedLinesCounter, createRegistry } from './observe/metrics.ts';
 import type { Otlp } from './observe/otlp/start-otlp.ts';
 import type { Tracing } from './observe/tracing.ts';
 import { createTrafficMetrics } from './observe/traffic-metrics.ts';
@@ -19,19 +20,29 @@ import type { Pools } from './upstream/pools.ts';
 /** The version of this product. */
 export const version = productVersion();
 
-/** The log and the metrics of a role. A fault that nobody caught ends the process, with a line that says so. */
+/** The log and the metrics of a role; `lines` is where the log goes. A fault that nobody caught ends the process, with a line that says so. */
 export function observe(config: ServingConfig & { readonly command: string }): {
   log: Log;
   registry: Registry;
+  lines: LineOutput;
 } {
-  const log = createLog({ ...config.log, role: config.command });
+  const registry = createRegistry(version, config.command);
+  const lines = stdoutLines({
+    onDropped: createDroppedLinesCounter(registry),
+    onRecovered: (dropped) =>
+      log.warn(
+        { lines: dropped },
+        'Lines were left out of the log: the reader of stdout had no room for them',
+      ),
+  });
+  const log = createLog({ ...config.log, role: config.command, destination: lines });
   const dieOf = (error: unknown): void => {
     log.fatal({ err: error }, 'Failed unexpectedly');
     process.exit(1);
   };
   process.on('uncaughtException', dieOf);
   process.on('unhandledRejection', dieOf);
-  return { log, registry: createRegistry(version, config.command) };
+  return { log, registry, lines };
 }
 
 /**
@@ -68,7 +79,11 @@ export function createTraffic(
   pools: Pools,
   log: Log,
   registry: Registry,
-  more: { readonly tls?: TrafficTls | undefined; readonly tracing?: Tracing | undefined } = {},
+  more: {
+    readonly lines: LineOutput;
+    readonly tls: TrafficTls | undefined;
+    readonly tracing: Tracing | undefined;
+  },
 ): Gateway {
   const { maxBodyBytes, maxBufferedBytes, maxAttempts } = config.traffic.limits;
   return createGateway({
@@ -84,7 +99,7 @@ export function createTraffic(
       choice: config.traffic.accessLog,
       level: config.log.level,
       role: config.command,
-      write: accessLogOutput(config.log.format),
+      write: accessLogWriter(config.log.format, more.lines),
       now: Date.now,
       random: Math.random,
     }),

@@ -39,7 +39,7 @@ export async function runStandalone(
   config: StandaloneConfig | StartConfig,
   started: (serving: Serving) => Promise<void> = async () => {},
 ): Promise<void> {
-  const { log, registry } = observe(config);
+  const { log, registry, lines } = observe(config);
   const stop = stopOnSignals(log);
   const work = new AbortController();
   const tls = await openTrafficTls(config.traffic.tls, log, registry);
@@ -56,7 +56,7 @@ export async function runStandalone(
   observeManifests(store, registry);
   const pools = new Pools({ rules: { allowLoopback: true } });
   const otlp = await exportTelemetry(config, log, registry);
-  const gateway = createTraffic(config, store, pools, log, registry, { tls, tracing: otlp?.tracing });
+  const gateway = createTraffic(config, store, pools, log, registry, { lines, tls, tracing: otlp?.tracing });
   tls?.follow(gateway, work.signal);
   const isStart = config.command === 'start';
   const listen = await listenOn(config.traffic.listen, isStart && !config.listenGiven, gateway.listen);

@@ -1,4 +1,4 @@
-import { pino } from 'pino';
+import type { LineOutput } from './line-output.ts';
 import { type LogFormat, type LogLevel, logLevels, textLines, withoutKeys, withoutSteering } from './log.ts';
 import type { RequestRecord } from './request-record.ts';
 
@@ -153,29 +153,9 @@ function quoted(text: string): string {
   return withoutSteering(JSON.stringify(bounded));
 }
 
-/**
- * Writes lines to stdout in pieces of up to 8 KB, none later than `latestMs`: a call of the system for each line costs as
- * much as the line. Whatever waits is written when the process ends.
- */
-export function accessLogOutput(format: LogFormat, latestMs = 250): (line: string) => void {
-  const destination = pino.destination({ fd: 1, sync: true, minLength: 8 * 1024 });
-  process.on('exit', () => destination.flushSync());
-  if (format === 'text') {
-    const lines = textLines(destination);
-    return (line) => {
-      lines.write(line);
-      destination.flushSync();
-    };
-  }
-  let isDue = false;
-  const flush = (): void => {
-    isDue = false;
-    destination.flushSync();
-  };
-  return (line) => {
-    destination.write(line);
-    if (isDue) return;
-    isDue = true;
-    setTimeout(flush, latestMs).unref();
-  };
+/** What writes the access log's lines in a format: lines of JSON together with others, text at once. */
+export function accessLogWriter(format: LogFormat, output: LineOutput): (line: string) => void {
+  if (format === 'json') return output.writeLater;
+  const lines = textLines(output);
+  return (line) => lines.write(line);
 }

@@ -32,7 +32,7 @@ const steering = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufe
 const unquotable = /[\s"=\x00-\x1f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
 
 /**
- * The process's log: one line per record on `destination` (default stdout), JSON for machines or text for people.
+ * The process's log: one line per record on `destination`, JSON for machines or text for people.
  * Messages are static texts with a capital first letter; what varies goes into fields. Errors are reduced to name,
  * code and message (the stack at debug level only), because an error's other properties may hold headers or bodies.
  */
@@ -40,9 +40,9 @@ export function createLog(options: {
   level: LogLevel;
   format: LogFormat;
   role: string;
-  destination?: DestinationStream;
+  destination: DestinationStream;
 }): Log {
-  const destination = options.destination ?? pino.destination({ fd: 1, sync: true });
+  const { destination } = options;
   return pino(
     {
       level: options.level,

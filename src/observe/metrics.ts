@@ -20,6 +20,16 @@ export function createRegistry(version: string, role: string): Registry {
   return registry;
 }
 
+/** Registers `modelgateway_log_lines_dropped_total`, which counts what is given to the function. */
+export function createDroppedLinesCounter(registry: Registry): (lines: number) => void {
+  const total = new Counter({
+    name: 'modelgateway_log_lines_dropped_total',
+    help: 'Lines of the log and the access log that were left out because the reader of stdout had no room for them.',
+    registers: [registry],
+  });
+  return (lines) => total.inc(lines);
+}
+
 /** `rest_client_requests_total`, under client-go's name: calls to the API server. */
 export function createApiRequestMetric(
   registry: Registry,

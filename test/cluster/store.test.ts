@@ -52,7 +52,7 @@ function openStore(through: KubeClient): Store {
       reportingInstance: 'test',
       signal,
     }),
-    log: createLog({ level: 'error', format: 'json', role: 'test' }),
+    log: createLog({ level: 'error', format: 'json', role: 'test', destination: process.stdout }),
     metrics: createStoreMetrics(createRegistry('test', 'test')),
     now: Date.now,
     signal,

@@ -41,6 +41,10 @@ export interface Program extends AsyncDisposable {
   log(): readonly LogLine[];
   /** The exit code; null when a signal ended it. */
   readonly exited: Promise<number | null>;
+  /** The same, although what it printed may not be read yet. */
+  readonly ended: Promise<number | null>;
+  /** Stops reading what it prints, or goes on. */
+  stallOutput(stalled: boolean): void;
   /** @throws when it has ended, with what it printed */
   alive(): void;
   /** `host:port` of the log line with that message; undefined while there is none. */
@@ -102,6 +106,8 @@ export function startProgram(options: ProgramOptions): Program {
     log,
     // Its last words come after its end.
     exited: Promise.all([exited, once(child, 'close')]).then(([code]) => code),
+    ended: exited,
+    stallOutput: (stalled) => void (stalled ? child.stdout.pause() : child.stdout.resume()),
     alive() {
       if (child.exitCode === null && child.signalCode === null) return;
       throw new Error(`${args[0]} ${pid} ended (${child.exitCode ?? child.signalCode}):\n${output()}`);

@@ -8,7 +8,7 @@ import type { Store } from '../../../src/store/store.ts';
 
 const content = () =>
   new Content({
-    log: createLog({ level: 'error', format: 'json', role: 'test' }),
+    log: createLog({ level: 'error', format: 'json', role: 'test', destination: process.stdout }),
     sealingNamespace: 'ns',
     openSealed: () => Promise.reject(new Error('none')),
   });
