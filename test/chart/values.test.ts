@@ -278,26 +278,26 @@ describe('rendering', () => {
     );
   });
 
-  test("the README's first line makes the node and the key that its others use", async () => {
+  test("the README's line of Helm makes the node and the key that its others use", async () => {
     const readme = await readFile(join(chartFolder, 'README.md'), 'utf8');
     const lines =
       /## From nothing to a first token\n\n```sh\n([\s\S]+?)\n```/.exec(readme)?.[1]?.split('\n') ?? [];
-    expect(lines).toHaveLength(5);
+    expect(lines).toHaveLength(6);
     const [, namespace = '', set = ''] =
-      /^helm install model-gateway oci:\/\/\S+ -n (\S+) --create-namespace --wait --set '([^']+)'$/.exec(
-        lines[0] ?? '',
+      /^helm upgrade --install model-gateway charts\/model-gateway -n (\S+) --take-ownership --wait --set '([^']+)'$/.exec(
+        lines[2] ?? '',
       ) ?? [];
     const objects = objectsIn(
       await helm.ok(['template', 'model-gateway', chartFolder, '-n', namespace, '--set', set]),
     );
     const named = (kind: string) =>
       objects.filter((object) => object.kind === kind).map(({ metadata }) => metadata.name);
-    const [, node] = /upstreamnode\/(\S+)/.exec(lines[2] ?? '') ?? [];
-    const [, key] = /apikey\/(\S+)/.exec(lines[2] ?? '') ?? [];
-    const [, service] = /service\/(\S+) 8080:80/.exec(lines[3] ?? '') ?? [];
+    const [, node] = /upstreamnode\/(\S+)/.exec(lines[3] ?? '') ?? [];
+    const [, key] = /apikey\/(\S+)/.exec(lines[3] ?? '') ?? [];
+    const [, service] = /service\/(\S+) 8080:80/.exec(lines[4] ?? '') ?? [];
     expect([named('UpstreamNode'), named('APIKey'), named('Service')]).toEqual([[node], [key], [service]]);
     const secretOf = (kind: string) => objects.find((object) => object.kind === kind)?.spec;
-    expect(secretOf('APIKey')).toEqual({ secretName: /get secret (\S+)/.exec(lines[4] ?? '')?.[1] });
+    expect(secretOf('APIKey')).toEqual({ secretName: /get secret (\S+)/.exec(lines[5] ?? '')?.[1] });
     expect(secretOf('UpstreamNode')).toMatchObject({
       apiKeySecretRef: { name: /create secret generic (\S+)/.exec(lines[1] ?? '')?.[1] },
     });
