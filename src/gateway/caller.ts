@@ -282,16 +282,19 @@ export class Caller extends SilenceListener implements BatchedWriter {
    * and a drain, for ever. The socket's own timeout is used because it sees when a part of one write was taken.
    */
   #wait(): void {
-    const { socket } = this.#response;
-    socket?.setTimeout(this.#limits.answerIdleMs);
+    const response = this.#response;
+    const { answerIdleMs } = this.#limits;
+    response.socket?.setTimeout(answerIdleMs);
     if (this.#hasWaited) return;
     this.#hasWaited = true;
-    this.#response.on('drain', () => {
-      socket?.setTimeout(0);
+    // An answer behind another one on its connection gets the socket when that one is complete.
+    if (response.socket === null) response.once('socket', (socket) => socket.setTimeout(answerIdleMs));
+    response.on('drain', () => {
+      response.socket?.setTimeout(0);
       this.#guarded(() => this.listener?.drained());
     });
     // Before node:http's own listener, which sets the timeout of an idle connection.
-    this.#response.prependOnceListener('finish', () => socket?.setTimeout(0));
+    response.prependOnceListener('finish', () => response.socket?.setTimeout(0));
   }
 
   #closed(): void {

@@ -1,16 +1,16 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Caller } from '../../../src/gateway/caller.ts';
 
 const fault = new Error('no');
 
 /** A server whose first caller is given to `serve`, and the faults that were reported of it. */
-async function serving(serve: (caller: Caller) => void) {
+async function serving(serve: (caller: Caller) => void, answerIdleMs = 60_000) {
   const reported: unknown[] = [];
   const server = createServer((request, response) => {
     const internalErrors = (...report: unknown[]) => void reported.push(report);
-    const limits = { answerIdleMs: 60_000, lingerMs: 10 };
+    const limits = { answerIdleMs, lingerMs: 10 };
     serve(
       new Caller(request, response, {
         requestId: 'req_1',
@@ -93,4 +93,57 @@ test('a fault with nobody to end the request breaks its connection', async () =>
   });
   await expect(fetch(`http://127.0.0.1:${server.port}`)).rejects.toThrow();
   expect(server.reported).toHaveLength(2);
+});
+
+describe('an answer that waits behind another one on its connection', () => {
+  const idleMs = 200;
+  const requests = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(2);
+
+  /** A caller whose second answer waits, large, until `first` is ended. */
+  async function pipelined(drained: () => void) {
+    const callers: Caller[] = [];
+    const both = Promise.withResolvers<void>();
+    const server = await serving((caller) => {
+      callers.push(caller);
+      if (callers.length < 2) return;
+      caller.listener = { ...listener, drained, failed: both.reject };
+      caller.begin(200, []);
+      while (caller.write(Buffer.alloc(65_536)));
+      both.resolve();
+    }, idleMs);
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(requests);
+    await both.promise;
+    const [first, second] = callers;
+    if (first === undefined || second === undefined) throw new Error('two callers were expected');
+    return { server, socket, first, second };
+  }
+
+  test('has no time limit once its caller has taken what waited', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { server, socket, first, second } = await pipelined(resolve);
+    using _ = server;
+    socket.resume();
+    first.answerJson(200, '{}');
+    await promise;
+    const taken = Promise.withResolvers<void>();
+    second.listener = { ...listener, drained: taken.resolve, failed: taken.reject };
+    while (second.write(Buffer.alloc(1024 * 1024)));
+    await taken.promise;
+    expect(second.request.socket.timeout).toBe(0);
+    socket.destroy();
+  });
+
+  test('is cut off as any other if its caller takes nothing', async () => {
+    const { server, socket, first, second } = await pipelined(() => {});
+    using _ = server;
+    const closed = new Promise<void>((resolve) => second.whenClosed(resolve));
+    for (let i = 0; i < 100; i += 1) second.write(Buffer.alloc(1024 * 1024));
+    socket.pause();
+    first.answerJson(200, '{}');
+    await closed;
+    expect(second.gone).toBe(true);
+    socket.destroy();
+  });
 });

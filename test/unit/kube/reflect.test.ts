@@ -328,6 +328,46 @@ describe('start', () => {
     expect(run.content.get('a')).toEqual({ ...thing('a', 3), slim: true });
   });
 
+  test.each(['list', 'stream'])('leaves out an object that cannot be slimmed, of a %s', async (way) => {
+    const fault = new Error('bad');
+    const slim = (object: unknown) => {
+      if ((object as Named).metadata.name === 'bad') throw fault;
+      return object;
+    };
+    const run = await (async () => {
+      if (way === 'list') {
+        const watch = openWatch();
+        server.script.push(list(10, ['a', 'bad', 'c']), watch.answer);
+        const run = start({ slim });
+        await run.heard(1);
+        await watch.send(added('bad', 11), added('d', 12));
+        return run;
+      }
+      const { run, watch } = await streaming({ slim });
+      await watch.send(added('a', 1), added('bad', 2), added('c', 3), initialEnd(10));
+      await run.heard(1);
+      await watch.send(added('bad', 11), added('d', 12));
+      return run;
+    })();
+    await run.heard(2);
+    expect(run.told).toEqual(['replace a c', 'set d']);
+    expect(run.errors).toEqual([fault, fault]);
+  });
+
+  test('removes a deleted object although it cannot be slimmed', async () => {
+    let isBroken = false;
+    const slim = (object: unknown) => {
+      if (isBroken) throw new Error('bad');
+      return object;
+    };
+    const { run, watch } = await filled({ slim });
+    isBroken = true;
+    await watch.send({ type: 'DELETED', object: thing('a', 11) });
+    await run.heard(2);
+    expect(run.told.at(-1)).toBe('remove a');
+    expect(run.errors).toHaveLength(1);
+  });
+
   test('waits for an expired list and takes it again', async () => {
     server.script.push(failure(410, 'Expired'));
     const run = start();
