@@ -10,7 +10,7 @@ interface ReflectSink {
   /** The complete content as of a version, at the start and after the server forgot the last: what is not in it is gone. */
   replace(objects: unknown[], resourceVersion: string): void;
   set(object: unknown): void;
-  /** Gets the last state of the deleted object. */
+  /** Gets the last state of the deleted object; if `slim` threw, as it came. */
   remove(object: unknown): void;
 }
 
@@ -27,7 +27,10 @@ export interface ReflectOptions {
   sink: ReflectSink;
   /** Leave `managedFields` in the objects; two fifths of a small one's text, and of use to editors alone. */
   managedFields?: boolean | undefined;
-  /** Called on each object as it arrives, to keep only what is used; `managedFields` are gone unless asked for. */
+  /**
+   * Called on each object as it arrives, to keep only what is used; `managedFields` are gone unless asked for. An object for
+   * which it throws is left out, of a list too; deleted, it is removed as it came.
+   */
   slim?: ((object: unknown) => unknown) | undefined;
   signal: AbortSignal;
   clock?: Clock | undefined;
@@ -89,14 +92,19 @@ export async function reflect(options: ReflectOptions): Promise<void> {
     }
   }
 
-  function slim(object: unknown): unknown {
+  /** Gives an object to `deliver` as it is kept. One that cannot be slimmed is left out: the sink knows no other form. */
+  function slimmed(object: unknown, deliver: (kept: unknown) => void) {
     if (dropsManagedFields) dropManagedFields(object);
-    try {
-      return options.slim === undefined ? object : options.slim(object);
-    } catch (error) {
-      options.onSinkError?.(error);
-      return object;
-    }
+    guard(() => deliver(options.slim === undefined ? object : options.slim(object)));
+  }
+
+  function remove(object: unknown) {
+    let last = object;
+    slimmed(object, (kept) => {
+      last = kept;
+    });
+    // Whatever is wrong with it: an object that was deleted must not stay in force.
+    guard(() => sink.remove(last));
   }
 
   function fill(objects: unknown[], resourceVersion: string) {
@@ -122,8 +130,8 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   }
 
   function deliver(event: WatchEvent) {
-    if (event.type === 'DELETED') guard(() => sink.remove(slim(event.object)));
-    else if (event.type !== 'BOOKMARK') guard(() => sink.set(slim(event.object)));
+    if (event.type === 'DELETED') remove(event.object);
+    else if (event.type !== 'BOOKMARK') slimmed(event.object, (kept) => sink.set(kept));
     version = event.resourceVersion ?? version;
     heard();
   }
@@ -142,7 +150,8 @@ export async function reflect(options: ReflectOptions): Promise<void> {
       } else if (event.type === 'DELETED') {
         initial.delete(identity(event.object, initial.size));
       } else if (event.type !== 'BOOKMARK') {
-        initial.set(identity(event.object, initial.size), slim(event.object));
+        const all = initial;
+        slimmed(event.object, (kept) => all.set(identity(event.object, all.size), kept));
       }
     }
   }
@@ -150,7 +159,8 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   async function listAll() {
     const objects: unknown[] = [];
     const request = { path, query: options.query, accept: accept.list, dropsManagedFields, signal };
-    fill(objects, await listObjects(client, request, (object) => objects.push(slim(object)), clock));
+    const take = (kept: unknown) => objects.push(kept);
+    fill(objects, await listObjects(client, request, (object) => slimmed(object, take), clock));
   }
 
   /** A complete content by one of the two ways; whether its changes have been followed, too. */

@@ -5,15 +5,13 @@ import type { Log } from './log.ts';
 export const internalErrorPlaces = [
   /** A caller's request, from its head to the choice of a node. */
   'request',
-  /** A node's answer: its head, a piece, its end, its error; or the caller's side of it. */
+  /** A node's answer: its bytes, head, a piece, its end, its error; or the caller's side of it. */
   'answer',
   /** The record of a request that has ended: metrics, access log, span. */
   'record',
-  /** Bytes of a node's connection, below the answer that they belong to. */
-  'connection',
   /** A change of the resources, by one of those who follow them. */
   'change',
-  /** An object of the API server, or a file. */
+  /** An object of the API server. */
   'object',
 ] as const;
 
