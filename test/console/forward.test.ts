@@ -79,7 +79,7 @@ async function tried(kubeconfig: string, ...flags: readonly string[]): Promise<s
   await page.getByRole('textbox', { name: 'API key' }).fill('mgk_x');
   await page.getByRole('textbox', { name: 'Message' }).fill('Hello?');
   await page.getByRole('button', { name: 'Send' }).click();
-  return (await page.locator('.turn.failure p').textContent()) ?? '';
+  return (await page.locator('.turn.failure p.wrong').textContent()) ?? '';
 }
 
 test('a gateway of the cluster is looked for and reached with the own rights; what is missing is said', async () => {

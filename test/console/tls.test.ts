@@ -57,7 +57,7 @@ async function tried(page: Page): Promise<string> {
   await page.getByRole('button', { name: 'Send' }).click();
   await page.locator('dl.facts').getByText('ms').last().waitFor();
   const node = await page.locator('dl.facts').getByText('default/one').count();
-  return node > 0 ? 'default/one' : ((await page.locator('.turn.failure p').textContent()) ?? '');
+  return node > 0 ? 'default/one' : ((await page.locator('.turn.failure p.wrong').textContent()) ?? '');
 }
 
 test('an address that others reach is refused without TLS and without a name, saying what it means', async () => {
