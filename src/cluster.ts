@@ -10,6 +10,7 @@ import { connectRole } from './kube/connect-role.ts';
 import { createEventRecorder } from './kube/events.ts';
 import { runLeaderElection } from './kube/lease.ts';
 import { startAdminServer } from './observe/admin-server.ts';
+import { createInternalErrors } from './observe/internal-errors.ts';
 import type { Log } from './observe/log.ts';
 import { createApiRequestMetric, createLeaderMetric, createStoreMetrics } from './observe/metrics.ts';
 import {
@@ -155,6 +156,16 @@ async function openCluster(
   const namespaces = config.namespaces ?? [client.namespace()];
   const metrics = createStoreMetrics(registry);
   const now = Date.now;
-  const store = openKubernetesStore({ client, namespaces, homeNamespace, events, log, metrics, now, signal });
+  const store = openKubernetesStore({
+    client,
+    namespaces,
+    homeNamespace,
+    events,
+    log,
+    metrics,
+    internalErrors: createInternalErrors(registry, log),
+    now,
+    signal,
+  });
   return { client, store, homeNamespace, namespaces };
 }

@@ -6,6 +6,7 @@ import { observeResources } from './controller/resource-standings.ts';
 import { runController } from './controller/run.ts';
 import { manifestRemarks, observeManifests } from './manifest-remarks.ts';
 import { startAdminServer } from './observe/admin-server.ts';
+import { createInternalErrors } from './observe/internal-errors.ts';
 import type { Log } from './observe/log.ts';
 import {
   aborted,
@@ -48,6 +49,7 @@ export async function runStandalone(
     data: config.data,
     homeNamespace: config.homeNamespace,
     log,
+    internalErrors: createInternalErrors(registry, log),
     now: Date.now,
     randomBytes,
     signal: work.signal,

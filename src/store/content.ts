@@ -1,3 +1,4 @@
+import type { InternalErrors } from '../observe/internal-errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Secret } from '../resources/secret.ts';
 import { KeyIndex } from './key-index.ts';
@@ -11,6 +12,8 @@ type Names = Map<string, AnyResource>;
 
 export interface ContentOptions {
   readonly log: Log;
+  /** Reports what a listener throws; without it the log alone does. */
+  readonly internalErrors?: InternalErrors | undefined;
   /** Where the Secret with the sealing identities lives: the controller's own namespace. */
   readonly sealingNamespace: string;
   readonly openSealed: OpenSealed;
@@ -34,7 +37,7 @@ export class Content implements View {
   readonly #keys = new KeyIndex();
   readonly #models = new ModelIndex();
   readonly #nodes: NodeEntries;
-  readonly #log: Log;
+  readonly #internalErrors: InternalErrors;
   readonly #sealingNamespace: string;
   readonly #listeners = new Set<(change: Change) => void>();
   readonly #unheard: Change[] = [];
@@ -44,7 +47,10 @@ export class Content implements View {
   #synced = false;
 
   constructor(options: ContentOptions) {
-    this.#log = options.log;
+    this.#internalErrors =
+      options.internalErrors ??
+      ((place, error) =>
+        options.log.error({ err: error, place }, 'A listener failed on a change of the store'));
     this.#sealingNamespace = options.sealingNamespace;
     this.#nodes = new NodeEntries({
       openSealed: options.openSealed,
@@ -218,7 +224,7 @@ export class Content implements View {
         try {
           listener(next);
         } catch (error) {
-          this.#log.error({ err: error, kind: next.kind }, 'A listener failed on a change of the store');
+          this.#internalErrors('change', error);
         }
       }
     }

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorText } from '../observe/error-text.ts';
+import type { InternalErrors } from '../observe/internal-errors.ts';
 import type { Log } from '../observe/log.ts';
 import { AppliedLog } from './applied-log.ts';
 import { Content } from './content.ts';
@@ -38,6 +39,8 @@ export interface DirectoryOptions {
   readonly homeNamespace: string;
   readonly log: Log;
   /** Milliseconds since 1970. */
+  /** Reports what a listener to changes throws. */
+  readonly internalErrors?: InternalErrors | undefined;
   readonly now: () => number;
   readonly randomBytes: (size: number) => Uint8Array;
   /** Ends the watching; what is unwritten is then written and the data folder given free. */
@@ -84,6 +87,7 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
     });
     const content: Content = new Content({
       log,
+      internalErrors: options.internalErrors,
       sealingNamespace: homeNamespace,
       openSealed,
       wantSecret: (namespace, name, wanted) => secrets.want(namespace, name, wanted),

@@ -4,6 +4,7 @@ import type { EventRecorder } from '../kube/events.ts';
 import { type ResourceAddress, resourcePath } from '../kube/paths.ts';
 import { reflect } from '../kube/reflect.ts';
 import { createObject, deleteObject, getObject, replaceObject, serverSideApply } from '../kube/verbs.ts';
+import type { InternalErrors } from '../observe/internal-errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { StoreMetrics } from '../observe/metrics.ts';
 import type { ApiKey } from '../resources/api-key.ts';
@@ -44,14 +45,17 @@ export function openKubernetesStore(options: {
   events: EventRecorder;
   log: Log;
   metrics: StoreMetrics;
+  /** Reports what an object or a listener to changes throws. */
+  internalErrors: InternalErrors;
   now: () => number;
   signal: AbortSignal;
 }): Store {
-  const { client, namespaces, homeNamespace, events, log, metrics, now, signal } = options;
+  const { client, namespaces, homeNamespace, events, log, metrics, internalErrors, now, signal } = options;
   const scopes = namespaces === 'all' ? [undefined] : namespaces;
   const secrets = followSecrets({ client, log, signal, touch: (ns, name) => content.touchSecret(ns, name) });
   const content: Content = new Content({
     log,
+    internalErrors,
     sealingNamespace: homeNamespace,
     openSealed,
     wantSecret: (namespace, name, wanted) => secrets.want(namespace, name, wanted, content),
@@ -136,7 +140,7 @@ export function openKubernetesStore(options: {
         if (reason === 'closed' || reason === 'expired') log.debug(fields, 'Watch ended; it begins anew');
         else log.warn(fields, 'Watch failed; the last content stays in force until it works again');
       },
-      onSinkError: (error) => log.error({ kind, namespace, err: error }, 'An object could not be taken in'),
+      onSinkError: (error) => internalErrors('object', error),
     });
 
   const start = async (): Promise<void> => {

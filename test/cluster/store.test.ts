@@ -54,6 +54,9 @@ function openStore(through: KubeClient): Store {
     }),
     log: createLog({ level: 'error', format: 'json', role: 'test', destination: process.stdout }),
     metrics: createStoreMetrics(createRegistry('test', 'test')),
+    internalErrors: (place, error) => {
+      throw new Error(place, { cause: error });
+    },
     now: Date.now,
     signal,
   });

@@ -311,3 +311,23 @@ describe('the cost of one change', () => {
     expect(many / few).toBeLessThan(10);
   });
 });
+
+test('a listener that fails is reported, and keeps no other one from a change', () => {
+  const faults: unknown[] = [];
+  const fault = new Error('no');
+  const heard: Change[] = [];
+  const log = createLog({ level: 'error', format: 'json', role: 'test', destination: { write: () => {} } });
+  const content = new Content({
+    log,
+    internalErrors: (...report) => void faults.push(report),
+    sealingNamespace: 'default',
+    openSealed,
+  });
+  content.subscribe(() => {
+    throw fault;
+  });
+  content.subscribe((change) => heard.push(change));
+  content.set(makeNode({}, undefined, { name: 'a' }));
+  expect(heard).not.toHaveLength(0);
+  expect(faults).toEqual(heard.map(() => ['change', fault]));
+});
