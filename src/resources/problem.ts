@@ -44,11 +44,17 @@ const secretFields = new Set([
   'annotations',
 ]);
 
+/** No vendor's key is shorter. */
+const shortestKey = 20;
+
 /** A value as a problem may show it: short, on one line; undefined for what may be secret and what is no scalar. */
 export function printable(path: Path, value: unknown): string | undefined {
   if (path.some((part) => typeof part === 'string' && secretFields.has(part))) return undefined;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string') return undefined;
+  // People paste the key where the name of its Secret belongs.
+  const namesSecret = path.some((part) => typeof part === 'string' && /secret(?:Ref|Name)$/i.test(part));
+  if (namesSecret && value.length >= shortestKey) return undefined;
   // A base URL may hold a password or a token.
   if (path.at(-1) === 'baseURL' && /[@?#]/.test(value)) return undefined;
   return JSON.stringify(value.length > 64 ? `${value.slice(0, 61)}...` : value);
