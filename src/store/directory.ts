@@ -113,9 +113,10 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
     });
     const parts = { reader, manifests, objects, applied, listing };
     const found = () => [...manifests.problems(), ...objects.problems()];
-    const look = async () => {
+    // The first look always judges: a folder without files has no news, and what was wrong in the last run is deleted.
+    const look = async (isFirst = false) => {
       const { fault, hasNews } = await lookAt({ ...parts, touched, log, folder: manifestsPath });
-      if (hasNews) await problems.replace(found(), (file) => manifests.holds(file));
+      if (hasNews || isFirst) await problems.replace(found(), (file) => manifests.holds(file));
       return fault;
     };
     const sweep = async () => {
@@ -127,7 +128,7 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
     secrets.want(homeNamespace, sealingSecretName, true);
     await objects.load();
     await problems.load();
-    const fault = await look();
+    const fault = await look(true);
     if (fault !== undefined) {
       throw new DirectoryError(`The data folder ${folder.path()} cannot be used: ${messageOf(fault)}`, {
         cause: fault,

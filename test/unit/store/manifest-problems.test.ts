@@ -69,6 +69,16 @@ describe('what is not in force', () => {
     expect(store.manifestProblems()[0]?.since).toBe(before?.since);
   });
 
+  test('a file that was deleted while nothing ran is no problem any more, also where it was the only one', async () => {
+    folders = new Folders({ 'broken.yaml': 'kind: [\n' });
+    const first = await folders.open();
+    expect(first.store.manifestProblems()).toMatchObject([{ scope: 'file', file: 'broken.yaml' }]);
+    await first.close();
+    unlinkSync(`${folders.manifests}/broken.yaml`);
+    const { store } = await folders.open();
+    expect(store.manifestProblems()).toEqual([]);
+  });
+
   test('a change that is refused is a problem until it is taken back', async () => {
     folders = new Folders({ 'k.yaml': keyYaml('k', hashOf(1)) });
     const { store } = await folders.open();
