@@ -160,11 +160,16 @@ function readValues(
     const parsed = (flags[name].schema as z.ZodType).safeParse(raw);
     if (!parsed.success) {
       const reason = parsed.error.issues.map((issue) => issue.message).join('; ');
-      throw new ConfigError(`${source}: ${JSON.stringify(raw)} ${reason}.`);
+      throw new ConfigError(`${source}: ${withoutPassword(JSON.stringify(raw))} ${reason}.`);
     }
     values[name] = parsed.data;
   }
   return values as FlagValues;
+}
+
+/** A URL is refused because of the password in it: the refusal, which may be logged, must not repeat it. */
+function withoutPassword(text: string): string {
+  return text.replaceAll(/:\/\/[^/"\s]{0,1024}@/g, '://…@');
 }
 
 function fromVariable(name: FlagName, text: string, variable: string): unknown {

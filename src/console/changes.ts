@@ -9,8 +9,8 @@ const heartbeatMs = 5_000;
 /**
  * Sends the live state and then its changes to one page as server-sent events, until the page leaves or its session ends,
  * which `mayStay` is asked now and then. A page that reads slowly gets the newest state of what changed in one event, not
- * each step: nothing queues up here. What fails ends this stream alone, and `onFailure` is called with it: the process also
- * serves the other pages and, in standalone mode, the traffic.
+ * each step: nothing queues up here. What fails ends this stream alone, and `onFailure` is called with it: the process (in
+ * standalone mode the worker thread) also serves the other pages.
  */
 export function sendChanges(
   live: Live,

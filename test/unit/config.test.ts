@@ -112,6 +112,14 @@ test.each(refused)('refuses: %s', (_, args, env, message) => {
   expect(() => readConfig(args, env)).toThrow(message);
 });
 
+test.each([
+  [['controller', '--gateway-url', 'http://u:sekret@x/v1'], {}],
+  [['start'], { MODEL_GATEWAY_UPSTREAM: 'https://u:sekret@x/v1' }],
+])('does not repeat the password of a URL that it refuses: %j %j', (args, env) => {
+  expect(() => readConfig(args, env)).toThrow('://…@x/v1');
+  expect(() => readConfig(args, env)).not.toThrow('sekret');
+});
+
 test.each(Object.entries(roleExamples))('help of %s', (name, examples) => {
   const command = name as Command;
   const text = helpText(command, 'model-gateway');
