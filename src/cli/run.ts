@@ -119,14 +119,11 @@ function judged(
     if (error.exitCode === 0) return { code: exitCodes.done, message: '' };
     // A group without a command: its help is on stderr already.
     if (error.code === 'commander.help') return { code: exitCodes.usage, message: '' };
-    const reason = error.message
+    const said = error.message
       .replace(/^error: /, '')
       .replaceAll('\n', ' ')
-      .replace(/\.$/, '')
-      .replace(
-        /^command-argument value '(.*)' is invalid for argument '([^']*)'\. Allowed choices are (.*)$/,
-        '$2 must be one of $3, not $1',
-      );
+      .replace(/\.$/, '');
+    const reason = refusedChoice(said) ?? said;
     const command = error.code === 'commander.unknownCommand' || named === '' ? '' : `${named} `;
     return {
       code: exitCodes.usage,
@@ -137,4 +134,12 @@ function judged(
     code: exitCodes.failed,
     message: `${calledAs}: ${errorText(error)}`,
   };
+}
+
+/** Commander's refusal of an argument that has choices, in our words; undefined for any other message. */
+function refusedChoice(said: string): string | undefined {
+  const [value, rest] = said.split("' is invalid for argument '");
+  const [name, choices] = rest?.split("'. Allowed choices are ") ?? [];
+  if (value === undefined || name === undefined || choices === undefined) return undefined;
+  return `${name} must be one of ${choices}, not ${value.slice("command-argument value '".length)}`;
 }
