@@ -29,6 +29,8 @@ const hints: Readonly<Record<string, string>> = {
   'spec.authentication': 'The header that carries the API key.',
   'spec.callerNamespaces.from': 'Whose keys may use the node.',
   'spec.callerNamespaces.names': 'Only for “its own and those named below”.',
+  'spec.sync.models.exclude':
+    'Names of the models to leave out, in the same form, even if “Models to keep” names them.',
 };
 
 /** `firstByteSeconds` or `NoModels` as people say it: First byte seconds, No models. */
@@ -68,7 +70,8 @@ export function choiceLabel(path: string, choice: unknown): string {
 
 /** The hint of the field at a path: the schema's description in the form's words. */
 export function hintAt(path: string, description: string | undefined): string {
-  return hints[path] ?? inWords((description ?? '').replaceAll(/\babsent (means|or)\b/gi, 'empty $1'));
+  const text = (description ?? '').replaceAll(/\babsent or empty\b/gi, 'empty');
+  return hints[path] ?? inWords(text.replaceAll(/\babsent (means|or)\b/gi, 'empty $1'));
 }
 
 /** A text that names fields as manifests do (`spec.manualModels`, newModels), with the labels of the form instead. */
