@@ -21,7 +21,11 @@ const reasoningDetails = [
   { type: 'reasoning.encrypted', data: 'e' },
 ];
 const thinking = [{ type: 'thinking', thinking: 'r', signature: 's' }];
-const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
+const signed = { google: { thought_signature: 's' } };
+const call = {
+  ...{ index: 0, id: 'c', type: 'function', extra_content: signed },
+  function: { name: 'f', arguments: '{"a":1}' },
+};
 
 const chatMessage = {
   role: 'assistant',
@@ -37,6 +41,7 @@ const chatMessage = {
     tool_calls: [call],
     function_call: { name: 'f', arguments: '{}' },
     annotations,
+    extra_content: signed,
   },
 };
 
@@ -137,7 +142,14 @@ const chunk = (delta: object, finish: string | null = null) => ({
 export const sampleStreams: Readonly<Record<AnswerFormat, readonly SampleEvent[]>> = {
   chat: [
     chunk({ role: 'assistant', content: '', reasoning_content: 'r', reasoning_details: reasoningDetails }),
-    chunk({ content: 'Hi', refusal: 'no', reasoning: 'r', thinking_blocks: thinking, annotations }),
+    chunk({
+      content: 'Hi',
+      refusal: 'no',
+      reasoning: 'r',
+      thinking_blocks: thinking,
+      annotations,
+      extra_content: signed,
+    }),
     chunk({ tool_calls: [{ ...call, function: { name: 'f', arguments: '' } }] }),
     chunk({ tool_calls: [{ index: 0, function: { arguments: '{"a":1}' } }] }),
     chunk({}, 'tool_calls'),
