@@ -164,6 +164,16 @@ test.for(Object.keys(looks))(
       await act?.(page);
       found.push(...(await look(person, name, theme)));
     }
+    // The header leaves a phone's screen to the page: two lines, of which one are the links.
+    const header = await page.locator('header.top').boundingBox();
+    if (theme === 'narrow') expect(header?.height).toBeLessThan(85);
+    await person.visit('/nodes');
+    const broken = page.getByRole('alert').getByText('Manifests are not in force: 2 problems.');
+    await standalone.folders.write('broken.yaml', manifest('UpstreamNode', 'new', { wieght: 1 }));
+    await broken.waitFor();
+    found.push(...(await look(person, 'broken-manifests', theme)));
+    await standalone.folders.remove('broken.yaml');
+    await broken.waitFor({ state: 'detached' });
     await using nobody = await openConsole(browser, await empty.newAddress(), options);
     await nobody.visit('/nodes');
     found.push(...(await look(nobody, 'no-nodes', theme)));
@@ -173,6 +183,6 @@ test.for(Object.keys(looks))(
     await nobody.page.goto(new URL('/nodes', nobody.page.url()).href);
     found.push(...(await look(nobody, 'signed-out', theme)));
     expect(found).toEqual([]);
-    expect(person.complaints.filter((text) => !/ (404|422) /.test(text))).toEqual([]);
+    expect(person.complaints.filter((text) => !/ (404|409|422) /.test(text))).toEqual([]);
   },
 );

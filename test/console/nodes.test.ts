@@ -178,7 +178,7 @@ test("two people at one node: the second one sees the first one's change before 
   await one.page.getByRole('button', { name: 'Save' }).click();
   await one.page.getByText('Saved second.').waitFor();
   await dialog.getByRole('button', { name: 'Apply' }).click();
-  await dialog.getByRole('heading', { name: 'Somebody else changed it meanwhile' }).waitFor();
+  await dialog.getByRole('heading', { name: 'Somebody else changed it too' }).waitFor();
   await other.page.locator('.diff .new').getByText('33').waitFor();
   expect(JSON.parse(await standalone.manifest('second.yaml')).spec.priority).not.toBe(11);
   await dialog.getByRole('button', { name: 'Apply mine on top' }).click();

@@ -39,10 +39,7 @@ test('shows the candidates in order with their shares, why others are out, and f
   expect(await share('light').getAttribute('value')).toBe('25');
   const turns = page.locator('article h2');
   expect(await turns.allTextContents()).toEqual(['First', 'Then, when those before fail', 'Out']);
-  await page
-    .locator('.out')
-    .getByText(/disabled/)
-    .waitFor();
+  await page.locator('.out').getByText('the node is disabled (“Enabled”: false)').waitFor();
   await page.getByRole('combobox', { name: 'Format' }).selectOption('messages');
   await page.getByText('converted messages->chat').first().waitFor();
   await page.getByText('in its own format').waitFor();

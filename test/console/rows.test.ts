@@ -263,7 +263,7 @@ describe.each(ways)('by %s', (by) => {
       const theirs = { baseURL: upstream.url, priority: 5, enabled: false, weight };
       await standalone.folders.write(file, manifest('UpstreamNode', `${by}-shared`, theirs));
       await hands.press(dialog.getByRole('button', { name: 'Apply' }));
-      await dialog.getByRole('heading', { name: 'Somebody else changed it meanwhile' }).waitFor();
+      await dialog.getByRole('heading', { name: 'Somebody else changed it too' }).waitFor();
       await dialog.locator('.diff .new').getByText(String(weight)).waitFor();
     };
     await conflict(40, 33);

@@ -134,6 +134,27 @@ export function scenesOf(key: string): readonly Scene[] {
         await page.getByText('It is enabled already.').waitFor();
       },
     },
+    {
+      name: 'conflict',
+      path: '/nodes/default/spare',
+      act: async (page) => {
+        const priority = page.getByRole('spinbutton', { name: 'Priority' });
+        const before = Number(await priority.inputValue());
+        await priority.fill('70');
+        const other = await page.context().newPage();
+        await other.goto(page.url());
+        await other.getByRole('spinbutton', { name: 'Priority' }).fill(String(before + 1));
+        await other.getByRole('button', { name: 'Save' }).click();
+        await other.getByText('Saved spare.').waitFor();
+        await other.close();
+        await page.getByText(/was changed since you began/).waitFor();
+        await page.getByRole('button', { name: 'Save' }).click();
+        await page
+          .getByRole('dialog')
+          .getByRole('row', { name: /^Priority/ })
+          .waitFor();
+      },
+    },
     { name: 'not-found', path: '/nothing/here' },
   ];
 }

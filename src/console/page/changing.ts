@@ -104,7 +104,7 @@ export async function change(
     // An annotation, as a synchronization that was asked for: no form has it.
     if (!isCredential && isSame(base.spec, next.base.spec)) return change(ref, wishes, next);
     const collisions = collisionsOf(wishes.edits ?? [], { spec: base.spec }, { spec: next.base.spec });
-    const choice = await mergesWith(base, now, collisions, error);
+    const choice = await mergesWith(base, now, collisions);
     if (choice === 'refused') return undefined;
     if (choice === 'accepted') return change(ref, wishes, next);
     const theirs = new Set(collisions.map(({ path }) => JSON.stringify(path)));
@@ -142,15 +142,10 @@ export function baseOf({ version, manifest, resource }: Detail): Base {
 }
 
 /** Shows what somebody else changed since `base`, and asks what is to become of fields that both changed. */
-function mergesWith(
-  base: Base,
-  now: Detail,
-  collisions: readonly Collision[],
-  { message }: Refusal,
-): Promise<Choice> {
+function mergesWith(base: Base, now: Detail, collisions: readonly Collision[]): Promise<Choice> {
   return propose({
-    title: 'Somebody else changed it meanwhile',
-    explanation: `${message} Below is what changed since you opened it. Your own changes are not stored yet.`,
+    title: 'Somebody else changed it too',
+    explanation: 'Below is what changed since you opened it. Your own changes are not stored yet.',
     before: base.manifest,
     after: now.manifest,
     accept: 'Apply mine on top',

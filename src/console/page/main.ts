@@ -53,7 +53,7 @@ function App({ place }: { place: Place }): View {
             setShowsYaml(event.currentTarget.checked);
             setReviews(event.currentTarget.checked);
           }} />
-          Review each change
+          <span>Review<span class="wide"> each change</span></span>
         </label>
         <button class="outline small" onClick=${() => setLook(nextTheme())}>Theme: ${look}</button>
       </div>

@@ -8,6 +8,7 @@ import { nodePath } from './nodes-page.ts';
 import { setQuery, useAddress } from './router.ts';
 import { ask } from './server.ts';
 import { Phase } from './status.ts';
+import { pathsInWords } from './words.ts';
 
 type Selected = { currentTarget: HTMLSelectElement };
 
@@ -107,7 +108,7 @@ export function RoutingPage({ place }: { place: Place }): View {
             <dl>${out.map(
               (node) => html`<div class="out">
                 <dt><a href=${nodePath(node)}>${node.namespace}/${node.name}</a></dt>
-                ${node.excluded.map(({ message, remedy }) => html`<dd>${message} <small class="muted">${remedy}</small></dd>`)}
+                ${node.excluded.map(({ message, remedy }) => html`<dd>${pathsInWords(message)} <small class="muted">${pathsInWords(remedy)}</small></dd>`)}
               </div>`,
             )}</dl>
           </article>`
@@ -125,7 +126,7 @@ function Taking({ node, asked }: { node: RouteNode; asked: string }): View {
     <meter class="share-meter" min="0" max="100" value=${percent} aria-label=${`Share of ${node.name}`}>${percent} %</meter>
     <span class="numeric">${percent} %</span>
     <small class="muted">
-      priority ${node.priority}, weight ${node.weight}${node.conversion && `, ${node.conversion}`}${node.model !== undefined && node.model !== asked && `, asked for the model ${node.model}`}
+      priority ${node.priority}, weight ${node.weight}${node.conversion && html`, <span class="whole">${node.conversion}</span>`}${node.model !== undefined && node.model !== asked && `, asked for the model ${node.model}`}
     </small>
     ${node.remarks.map((remark) => html`<small>${remark}</small>`)}
   </div>`;

@@ -76,13 +76,16 @@ export function hintAt(path: string, description: string | undefined): string {
 
 /** A text that names fields as manifests do (`spec.manualModels`, newModels), with the labels of the form instead. */
 export function inWords(text: string): string {
-  return text
-    .replaceAll(/(?<![\w{`])(?:spec|sync)(?:\.[A-Za-z0-9]+)+(?::? [A-Z][a-z]+\b)?/g, (found) => {
-      const [path = '', value] = found.split(/:? (?=[A-Z])/);
-      const label = labelsTo(path.startsWith('spec.') ? path : `spec.${path}`);
-      return `“${label}”${value === undefined ? '' : `: ${value}`}`;
-    })
-    .replaceAll(/[{`“]?\w+/g, (word) =>
-      /^[a-z]+(?:[A-Z][a-z]+)+$/.test(word) ? `“${labelOf(word)}”` : word,
-    );
+  return pathsInWords(text).replaceAll(/[{`“]?\w+/g, (word) =>
+    /^[a-z]+(?:[A-Z][a-z]+)+$/.test(word) ? `“${labelOf(word)}”` : word,
+  );
+}
+
+/** The same for whole paths alone: in a text with names of models, `newModels` may be one. */
+export function pathsInWords(text: string): string {
+  return text.replaceAll(/(?<![\w{`])(?:spec|sync)(?:\.[A-Za-z0-9]+)+(?::? [A-Z][a-z]+\b)?/g, (found) => {
+    const [path = '', value] = found.split(/:? (?=[A-Z])/);
+    const label = labelsTo(path.startsWith('spec.') ? path : `spec.${path}`);
+    return `“${label}”${value === undefined ? '' : `: ${value}`}`;
+  });
 }

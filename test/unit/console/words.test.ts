@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hintAt } from '../../../src/console/page/words.ts';
+import { hintAt, inWords, pathsInWords } from '../../../src/console/page/words.ts';
 
 test.each([
   [
@@ -18,4 +18,17 @@ test.each([
 
 test('the patterns of models name each other by their labels', () => {
   expect(hintAt('spec.sync.models.exclude', 'it beats include')).toContain('“Models to keep”');
+});
+
+test.each([
+  ['add "m" to spec.manualModels', 'add "m" to “Manual models”'],
+  ['the node is disabled (spec.enabled: false)', 'the node is disabled (“Enabled”: false)'],
+  ['models start disabled (spec.sync.newModels)', 'models start disabled (“Sync › New models”)'],
+])('a path of a field is said by its labels: %s', (text, wanted) => {
+  expect(pathsInWords(text)).toBe(wanted);
+  expect(inWords(text)).toBe(wanted);
+});
+
+test('the name of a model that looks like a field stays in a text that quotes models', () => {
+  expect(pathsInWords('"newModels" is disabled in spec.models')).toBe('"newModels" is disabled in “Models”');
 });
