@@ -25,6 +25,13 @@ export async function editInEditor<K extends Kind>(
   flags: WriteFlags,
 ): Promise<{ readonly before: Declared<K>; readonly after: Declared<K> } | undefined> {
   const { metadata, kind } = declared.resource;
+  if (declared.kept !== undefined) {
+    const { namespace, name } = metadata;
+    throw new DeclarationError(
+      'Invalid',
+      `${kind} ${namespace}/${name} cannot be changed: ${declared.kept}.`,
+    );
+  }
   const title = `${kind} ${metadata.namespace}/${metadata.name} of ${place.place}`;
   const file = await editedFile(editor, `${metadata.name}.yaml`);
   const original = declared.manifest.endsWith('\n') ? declared.manifest : `${declared.manifest}\n`;

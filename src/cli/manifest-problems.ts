@@ -6,6 +6,13 @@ import type { Declarations } from './edit/declarations.ts';
 /** Most problems that a list warns of; `check` has them all. */
 const mostListed = 5;
 
+/** The sentence for an empty list. What is not in force may be what was looked for, so an empty list proves nothing then. */
+export async function noneFound(place: Declarations, sentence: string): Promise<string> {
+  const files = new Set((await place.manifestProblems()).map(({ file }) => file)).size;
+  if (files === 0) return `${sentence}.`;
+  return `${sentence}; ${files === 1 ? '1 manifest file is' : `${files} manifest files are`} not wholly in force, see the warning.`;
+}
+
 /** Warns on stderr of what the files of a folder say and what is not in force. Nothing is said in a cluster. */
 export async function warnOfManifests(context: CommandContext, place: Declarations): Promise<void> {
   const problems = await place.manifestProblems();

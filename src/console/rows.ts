@@ -7,8 +7,9 @@ import type { KeyRow, NodeRow, PageKind, Row } from './shapes.ts';
 
 /** A resource as the lists of the page show it. */
 export function rowOf(declared: Declared<PageKind>): Row {
-  const { resource, managedBy } = declared;
-  return resource.kind === 'UpstreamNode' ? nodeRow(resource, managedBy) : keyRow(resource, managedBy);
+  const { resource, managedBy, kept } = declared;
+  const row = resource.kind === 'UpstreamNode' ? nodeRow(resource, managedBy) : keyRow(resource, managedBy);
+  return kept === undefined ? row : { ...row, kept, message: `Edits are refused: ${kept}. ${row.message}` };
 }
 
 function nodeRow(

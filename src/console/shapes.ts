@@ -25,6 +25,8 @@ export interface NodeRow {
   readonly weight: number;
   /** Who owns the resource instead of people. */
   readonly managedBy: string | undefined;
+  /** Why this is the last good version and not what the manifest says now. */
+  readonly kept?: string;
   /** Counts the changes of what is wanted. */
   readonly generation: number;
   /** Whether a synchronization was asked for and is not done. */
@@ -49,6 +51,8 @@ export interface KeyRow {
   readonly revision: number;
   readonly created: string | undefined;
   readonly managedBy: string | undefined;
+  /** Why this is the last good version and not what the manifest says now. */
+  readonly kept?: string;
   readonly generation: number;
 }
 

@@ -23,6 +23,8 @@ export interface Declared<K extends Kind = Kind> {
   readonly source: string | undefined;
   /** Who owns it instead of people, such as `Argo CD application platform`; undefined where nobody does. */
   readonly managedBy: string | undefined;
+  /** In a folder: why this is the last good version and not what the manifest says now. An edit is refused meanwhile. */
+  readonly kept?: string;
   /** Fields that another field manager owns by apply, so that to edit them takes `force`. Absent in a folder. */
   readonly owners?: readonly FieldOwner[];
 }

@@ -11,6 +11,7 @@ import {
   problemsIn,
 } from '../../store/manifest-problems.ts';
 import { type RecordFile, readRecord, readRecordFile } from '../../store/record-file.ts';
+import { recordedObject } from '../../store/recorded-object.ts';
 import { recordPath } from '../../store/records.ts';
 import { specMark } from '../../store/resource-record.ts';
 import { recipientFile } from '../../store/sealing.ts';
@@ -24,6 +25,12 @@ interface Remembered<T> {
   readonly value: T;
 }
 
+/** An object as the process last put it into force, and the manifest file that it came from. */
+export interface LastGood {
+  readonly resource: ResourceOf[Kind];
+  readonly file: string | undefined;
+}
+
 export type FolderData = ReturnType<typeof folderData>;
 
 /** What standalone mode keeps in its data folder, read while it runs. Nothing is ever written, and what is missing is empty. */
@@ -35,6 +42,8 @@ export function folderData(data: string | undefined) {
     ResourceOf[Kind],
     { readonly line: string; readonly result: ResourceOf[Kind] }
   >();
+
+  const lastGoods = new WeakMap<RecordFile, Map<string, LastGood | undefined>>();
 
   async function remembered<T>(
     path: string,
@@ -54,11 +63,13 @@ export function folderData(data: string | undefined) {
     return value;
   }
 
+  const recordsAt = (path: string) => remembered(path, records, (text) => readRecordFile(text, path));
+
   /** A declared resource with uid, creation time, generation and status, as far as the data folder knows them. */
   async function withStatus<R extends ResourceOf[Kind]>(resource: R): Promise<R> {
     const { kind, metadata, spec } = resource;
     const id = [kind, metadata.namespace, metadata.name].join('/');
-    const file = await remembered(recordPath(id), records, (text) => readRecordFile(text, recordPath(id)));
+    const file = await recordsAt(recordPath(id));
     const line = file?.lines.get(id);
     const known = joined.get(resource);
     if (known !== undefined && known.line === line) return known.result as R;
@@ -71,8 +82,44 @@ export function folderData(data: string | undefined) {
     return result;
   }
 
+  function readLastGood(id: string, file: RecordFile, line: string): LastGood | undefined {
+    const known = lastGoods.get(file) ?? new Map<string, LastGood | undefined>();
+    lastGoods.set(file, known);
+    if (known.has(id)) return known.get(id);
+    const record = readRecord(line, file.conditions);
+    const resource = record && recordedObject(id, record);
+    const found = record && resource && { resource, file: record.file };
+    known.set(id, found);
+    return found;
+  }
+
   return {
     withStatus,
+
+    /** An object by `Kind/namespace/name` as it was last in force; undefined where that is not written down. */
+    async lastGood(id: string): Promise<LastGood | undefined> {
+      const file = await recordsAt(recordPath(id));
+      const line = file?.lines.get(id);
+      return file === undefined || line === undefined ? undefined : readLastGood(id, file, line);
+    },
+
+    /** All objects that came from these manifest files, as they were last in force. */
+    async lastGoodOf(files: ReadonlySet<string>): Promise<readonly LastGood[]> {
+      if (data === undefined) return [];
+      // To parse every record of a large folder takes a second, so a line that does not name a file is passed over.
+      const marks = [...files].map((file) => `"file":${JSON.stringify(file)}`);
+      const found: LastGood[] = [];
+      for (const name of await readdir(join(data, 'state')).catch(() => [])) {
+        if (name.startsWith('.')) continue;
+        const file = await recordsAt(join('state', name));
+        for (const [id, line] of file?.lines ?? []) {
+          if (file === undefined || !marks.some((mark) => line.includes(mark))) continue;
+          const each = readLastGood(id, file, line);
+          if (each?.file !== undefined && files.has(each.file)) found.push(each);
+        }
+      }
+      return found;
+    },
 
     /** APIKeys made through `/v1/keys`, which no manifest declares, by `APIKey/namespace/name`, with their files. */
     async madeKeys(): Promise<

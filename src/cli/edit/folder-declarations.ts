@@ -21,6 +21,7 @@ import { documentValue, editYaml } from './edit-yaml.ts';
 import { folderData } from './folder-data.ts';
 import { fileFailure, judge } from './folder-failure.ts';
 import { folderIndex, type Placed, placedIn, placedNow } from './folder-index.ts';
+import { keptDeclarations, unreadRemark } from './kept-declarations.ts';
 import { manifestDiff } from './manifest-diff.ts';
 import { manifestText, markerOf, objectAt, withObjectAt } from './manifest-text.ts';
 import { withoutDocument } from './remove-document.ts';
@@ -79,11 +80,25 @@ export function folderDeclarations(options: FolderOptions): Declarations {
     return found === undefined ? undefined : (declaredMade(data, found) as Promise<Declared<never>>);
   }
 
+  async function kept<K extends Kind>(ref: Ref<K>): Promise<Declared<K> | undefined> {
+    return (await keptDeclarations(await content(), data, manifests)).get(idOf(ref)) as
+      | Declared<K>
+      | undefined;
+  }
+
   /** Where a resource is declared, and that it is valid. Throws DeclarationError. */
   async function find<K extends Kind>(ref: Ref<K>): Promise<{ placed: Placed; resource: ResourceOf[K] }> {
-    const placed = (await content()).placed.get(idOf(ref));
-    if (placed === undefined)
-      throw new DeclarationError('NotFound', `There is no ${thing(ref)} in ${manifests}.`);
+    const { placed: all, problems } = await content();
+    const placed = all.get(idOf(ref));
+    if (placed === undefined) {
+      const found = await kept(ref);
+      if (found?.kept !== undefined)
+        throw new DeclarationError('Invalid', `${thing(ref)} cannot be changed: ${found.kept}.`);
+      throw new DeclarationError(
+        'NotFound',
+        `There is no ${thing(ref)} in ${manifests}${unreadRemark(problems)}`,
+      );
+    }
     if (placed.resource === undefined) {
       throw invalidResource(ref, placed.problems.map(ourCause), ` (${sourceOf(placed)})`);
     }
@@ -170,15 +185,17 @@ export function folderDeclarations(options: FolderOptions): Declarations {
   }
 
   async function list<K extends Kind>(kind: K, inNamespace: string | undefined): Promise<Declared<K>[]> {
-    const [{ placed }, keys] = await Promise.all([
-      content(),
-      kind === 'APIKey' ? data.madeKeys() : new Map(),
-    ]);
+    const [now, keys] = await Promise.all([content(), kind === 'APIKey' ? data.madeKeys() : new Map()]);
     const found: Declared<K>[] = [];
-    for (const each of placed.values()) {
+    for (const each of now.placed.values()) {
       if (each.resource?.kind !== kind || keys.has(each.id)) continue;
       if (inNamespace !== undefined && each.resource.metadata.namespace !== inNamespace) continue;
       found.push(await declaredOf(each, each.resource as ResourceOf[K]));
+    }
+    for (const [id, last] of await keptDeclarations(now, data, manifests)) {
+      if (last.resource.kind !== kind || keys.has(id)) continue;
+      if (inNamespace !== undefined && last.resource.metadata.namespace !== inNamespace) continue;
+      found.push(last as Declared<K>);
     }
     for (const each of keys.values()) {
       if (inNamespace !== undefined && each.key.metadata.namespace !== inNamespace) continue;
@@ -196,6 +213,8 @@ export function folderDeclarations(options: FolderOptions): Declarations {
     async get(ref) {
       const key = await made(ref);
       if (key !== undefined) return key;
+      const last = await kept(ref);
+      if (last !== undefined) return last;
       const { placed, resource } = await find(ref);
       return declaredOf(placed, resource);
     },
@@ -219,8 +238,10 @@ export function folderDeclarations(options: FolderOptions): Declarations {
       const text = stringify(object, { lineWidth: 0, compat: 'yaml-1.1' });
       for (let number = 1; ; number += 1) {
         const found = (await content()).placed.get(id);
-        if (found !== undefined || (await made(ref)) !== undefined) {
-          const where = found === undefined ? '' : ` (${sourceOf(found)})`;
+        const last = await kept(ref);
+        if (found !== undefined || last !== undefined || (await made(ref)) !== undefined) {
+          const source = found === undefined ? last?.source : sourceOf(found);
+          const where = source === undefined ? '' : ` (${source})`;
           throw new DeclarationError(
             'AlreadyExists',
             `There is ${thing(ref)} already${where}; edit it, or choose another name.`,

@@ -37,7 +37,11 @@ export function keyColumns(options: {
       wide: true,
     },
     { title: 'SECRET', cell: ({ resource }) => resource.spec.secretName ?? '-', wide: true },
-    { title: 'MESSAGE', cell: ({ resource }) => readyCondition(resource)?.message ?? '', wide: true },
+    {
+      title: 'MESSAGE',
+      cell: ({ resource, kept }) => kept ?? readyCondition(resource)?.message ?? '',
+      wide: true,
+    },
   ];
   return columns.filter((column) => column !== undefined);
 }

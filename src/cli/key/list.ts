@@ -1,5 +1,6 @@
 import type { AddCommand } from '../add-command.ts';
 import { explained } from '../help.ts';
+import { noneFound, warnOfManifests } from '../manifest-problems.ts';
 import { type OutputFlags, printList, resourceName, withOutput } from '../output.ts';
 import { listedNamespace, type PlaceFlags, withPlace } from '../place.ts';
 import { type SelectorFlags, selected, withSelector } from '../selector.ts';
@@ -25,6 +26,7 @@ function addList(...[program, context, words]: [...Parameters<AddCommand>, KeyWo
       const place = await context.declarations(flags);
       const namespace = listedNamespace(flags, place);
       const keys = selected(await place.list(kind, namespace, context.signal), flags);
+      const where = namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`;
       await printList(context, flags.output, {
         items: keys,
         columns: keyColumns({
@@ -34,8 +36,9 @@ function addList(...[program, context, words]: [...Parameters<AddCommand>, KeyWo
         }),
         object: ({ resource }) => resource,
         name: ({ resource }) => resourceName(resource),
-        none: `No ${noun}s found ${namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`} of ${place.place}.`,
+        none: await noneFound(place, `No ${noun}s found ${where} of ${place.place}`),
       });
+      await warnOfManifests(context, place);
     });
   withPlace(withSelector(withOutput(command)), 'many');
   explained(command, { examples: [`${group}s -o wide`, `${group}s --all-namespaces -o name`] });

@@ -23,7 +23,7 @@ export function keyText(key: DeclaredKey, shown: Shown): string {
   return sections.filter((section) => section !== '').join('\n');
 }
 
-function rowsOf({ resource, source, managedBy }: DeclaredKey, { now }: Shown): Row[] {
+function rowsOf({ resource, source, managedBy, kept }: DeclaredKey, { now }: Shown): Row[] {
   const { metadata, spec, status } = resource;
   const ready = readyCondition(resource);
   const api = resource.kind === 'APIKey' ? resource.spec : undefined;
@@ -63,6 +63,7 @@ function rowsOf({ resource, source, managedBy }: DeclaredKey, { now }: Shown): R
         `${metadata.creationTimestamp} (${ago(metadata.creationTimestamp, now)} ago)`,
     ],
     ['Declared in', source],
+    ['Manifest', kept, 'warn'],
     ['Managed by', managedBy && `${managedBy}; it may undo changes that are made elsewhere`, 'warn'],
     ['Controller', isBehind(resource) ? 'has not seen the last change yet' : undefined, 'warn'],
     ['Hint', status?.hashes === undefined ? spec.hint : undefined],

@@ -57,8 +57,9 @@ function modelCounts(status: Declared<'UpstreamNode'>['resource']['status']): st
     : `${enabledModelCount}/${modelCount}`;
 }
 
-/** What the controller says of the node's readiness. */
-function messageOf({ resource }: Declared<'UpstreamNode'>): string {
+/** What the controller says of the node's readiness, and before that why the manifest is not in force. */
+function messageOf({ resource, kept }: Declared<'UpstreamNode'>): string {
+  if (kept !== undefined) return kept;
   const { conditions, lastSyncError } = resource.status ?? {};
   return conditionOf(conditions, 'Ready')?.message ?? lastSyncError ?? '';
 }

@@ -2,7 +2,7 @@ import type { AddCommand } from '../add-command.ts';
 import type { CommandContext } from '../context.ts';
 import type { Declarations, Declared } from '../edit/declarations.ts';
 import { explained } from '../help.ts';
-import { warnOfManifests } from '../manifest-problems.ts';
+import { noneFound, warnOfManifests } from '../manifest-problems.ts';
 import {
   type Listing,
   listText,
@@ -31,7 +31,9 @@ export const addNodes: AddCommand = (program, context) => {
       const namespace = listedNamespace(flags, place);
       if (flags.watch === true) return watchNodes(context, place, namespace, flags);
       const nodes = selected(await place.list('UpstreamNode', namespace, context.signal), flags);
-      await printList(context, flags.output, listing(context, place, namespace, nodes));
+      const where = namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`;
+      const none = await noneFound(place, `No nodes found ${where} of ${place.place}`);
+      await printList(context, flags.output, { ...listing(context, namespace, nodes), none });
       await warnOfManifests(context, place);
     });
   withPlace(withSelector(withOutput(command)), 'many');
@@ -40,16 +42,14 @@ export const addNodes: AddCommand = (program, context) => {
 
 function listing(
   context: CommandContext,
-  { place }: Declarations,
   namespace: string | undefined,
   items: readonly Declared<'UpstreamNode'>[],
-): Listing<Declared<'UpstreamNode'>> {
+): Omit<Listing<Declared<'UpstreamNode'>>, 'none'> {
   return {
     items,
     columns: nodeColumns({ namespaces: namespace === undefined, now: context.clock.wall() }),
     object: ({ resource }) => resource,
     name: ({ resource }) => resourceName(resource),
-    none: `No nodes found ${namespace === undefined ? 'in any namespace' : `in namespace ${namespace}`} of ${place}.`,
   };
 }
 
@@ -65,7 +65,7 @@ async function watchNodes(
   const widths: number[] = [];
   let isListed = false;
   const print = (nodes: readonly Declared<'UpstreamNode'>[], titles: boolean): void => {
-    const { columns, name } = listing(context, place, namespace, nodes);
+    const { columns, name } = listing(context, namespace, nodes);
     if (output === 'table' || output === 'wide') {
       context.out.write(listText(context, output, { items: nodes, columns }, titles, widths));
     } else if (output === 'name') {

@@ -25,7 +25,7 @@ export function nodeText(node: Declared<'UpstreamNode'>, shown: Shown): string {
   return sections.filter((section) => section !== '').join('\n');
 }
 
-function identity({ resource, source, managedBy }: Declared<'UpstreamNode'>, { now }: Shown): Row[] {
+function identity({ resource, source, managedBy, kept }: Declared<'UpstreamNode'>, { now }: Shown): Row[] {
   const { metadata, spec, status } = resource;
   const phase = status?.phase ?? 'unknown';
   const ready = conditionOf(status?.conditions, 'Ready');
@@ -39,6 +39,7 @@ function identity({ resource, source, managedBy }: Declared<'UpstreamNode'>, { n
     ['Being deleted', metadata.deletionTimestamp && `since ${metadata.deletionTimestamp}`, 'warn'],
     ['Added', metadata.creationTimestamp && timeText(metadata.creationTimestamp, now)],
     ['Declared in', source],
+    ['Manifest', kept, 'warn'],
     ['Managed by', managedBy && `${managedBy}; it may undo changes that are made elsewhere`, 'warn'],
   ]);
 }

@@ -94,7 +94,8 @@ const columns: readonly Column<KeyRow>[] = [
     title: 'Name',
     cell: (key) => html`<a class="name" href=${keyPath(key)} title=${key.displayName}>${key.displayName}</a>
       ${key.displayName !== key.name && html` <small class="muted wide">${key.name}</small>`}
-      ${key.managedBy && html` <small class="badge" title=${`Managed by ${key.managedBy}`}>managed</small>`}`,
+      ${key.managedBy && html` <small class="badge" title=${`Managed by ${key.managedBy}`}>managed</small>`}
+      ${key.kept && html` <small class="badge" title=${key.kept}>last good version</small>`}`,
     sort: (key) => key.displayName,
   },
   { title: 'Namespace', cell: (key) => key.namespace, sort: (key) => key.namespace, wide: true },

@@ -139,7 +139,8 @@ function columnsOf(several: boolean): readonly Column<NodeRow>[] {
         node,
       ) => html`<a class="name" href=${nodePath(node)} title=${node.displayName}>${node.displayName}</a>
         ${node.displayName !== node.name && html` <small class="muted wide">${node.name}</small>`}
-        ${node.managedBy && html` <small class="badge" title=${`Managed by ${node.managedBy}`}>managed</small>`}`,
+        ${node.managedBy && html` <small class="badge" title=${`Managed by ${node.managedBy}`}>managed</small>`}
+        ${node.kept && html` <small class="badge" title=${node.kept}>last good version</small>`}`,
       sort: (node) => node.displayName,
     },
     ...(several ? [namespace] : []),

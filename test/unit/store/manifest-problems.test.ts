@@ -1,4 +1,5 @@
-import { unlinkSync } from 'node:fs';
+import { renameSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { folderDeclarations } from '../../../src/cli/edit/folder-declarations.ts';
 import { keyOf, type ManifestProblem } from '../../../src/store/manifest-problems.ts';
@@ -99,6 +100,35 @@ describe('what is not in force', () => {
     const { code, stdout, stderr } = await nodes();
     expect(stderr).toMatch(/^Warning: not in force \(since \d+s\): a\.yaml:19/);
     expect({ code, good: stdout.includes('good') }).toEqual({ code: 0, good: true });
+  });
+
+  test('commands show a node of a file that is not YAML any more, or name the file', async () => {
+    const text = `${nodeYaml('a')}---\n${keyYaml('k', hashOf(1))}`;
+    folders = new Folders({ 'a.yaml': text });
+    const { store, close } = await folders.open();
+    const run = (...args: string[]) => runHere([...args, '--manifests', folders.manifests]);
+    folders.write('a.yaml', `${text}x\n`);
+    await until(() => store.manifestProblems().length === 1, 'the problem is listed');
+    // What is in force is on disk then.
+    await close();
+    const why = /the last good version is in force, because .*a\.yaml:\d+: is not YAML/;
+    expect((await run('nodes', '-o', 'wide')).stdout).toMatch(why);
+    const keys = await run('keys', '-o', 'wide');
+    expect([keys.stdout, keys.stderr]).toEqual([
+      expect.stringMatching(why),
+      expect.stringContaining('Warning: not in force'),
+    ]);
+    expect((await run('node', 'show', 'a')).stdout).toMatch(why);
+    expect((await run('key', 'show', 'k')).stdout).toMatch(why);
+    expect((await run('node', 'edit', 'a', '--priority', '70')).stderr).toMatch(why);
+
+    renameSync(folders.data, join(folders.root, 'elsewhere'));
+    for (const list of ['nodes', 'keys']) {
+      const { stderr } = await run(list);
+      expect(stderr).toContain('; 1 manifest file is not wholly in force, see the warning.\nWarning: ');
+    }
+    for (const group of ['node', 'key'])
+      expect((await run(group, 'show', 'a')).stderr).toMatch(/There is no .*a\.yaml:\d+: is not YAML/);
   });
 });
 

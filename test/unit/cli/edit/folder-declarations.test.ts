@@ -15,6 +15,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { Ref } from '../../../../src/cli/edit/declarations.ts';
 import type { Edit } from '../../../../src/cli/edit/edit.ts';
 import { folderDeclarations } from '../../../../src/cli/edit/folder-declarations.ts';
+import { rowOf } from '../../../../src/console/rows.ts';
 import { hashKeyText } from '../../../../src/resources/key-text.ts';
 import { declarationsContract, refusal } from '../../../support/declarations-contract.ts';
 import { Folders } from '../../store/open-folder.ts';
@@ -294,6 +295,59 @@ describe('the data folder', () => {
       .poll(() => store.get('UpstreamNode', 'default', 'a')?.spec.enabled, { timeout: 10_000 })
       .toBe(false);
     expect((await place.get(ref('a'), signal)).resource.metadata.generation).toBe(2);
+  });
+
+  test.each([
+    ['its file is not YAML any more', `${node('a')}---\n${key('k')}x\n`, /a\.yaml:\d+: is not YAML/],
+    ['its document is not valid', node('a', '  priority: 500\n'), /a\.yaml:7 .*spec\.priority/],
+  ])('a node in force is shown and not changed while %s', async (_, text, why) => {
+    folders = new Folders({ 'a.yaml': `${node('a')}---\n${key('k')}` });
+    const { store } = await folders.open();
+    const running = store.get('UpstreamNode', 'default', 'a');
+    if (running === undefined) throw new Error('not read');
+    await store.writeStatus('UpstreamNode', running, { phase: 'ready', modelCount: 3 }, signal);
+    const place = folderDeclarations({ manifests: folders.manifests });
+    await expect
+      .poll(async () => (await place.get(ref('a'), signal)).resource.status?.phase, { timeout: 10_000 })
+      .toBe('ready');
+
+    folders.write('a.yaml', text);
+    const [listed, ...others] = await place.list('UpstreamNode', undefined, signal);
+    expect(others).toEqual([]);
+    expect(await place.get(ref('a'), signal)).toEqual(listed);
+    expect(listed?.resource).toMatchObject({
+      metadata: { uid: running.metadata.uid, generation: 1 },
+      spec: { priority: 50 },
+      status: { phase: 'ready', modelCount: 3 },
+    });
+    expect(listed?.kept).toMatch(why);
+    expect(listed?.source).toContain('a.yaml');
+    if (listed === undefined) throw new Error('not listed');
+    expect(rowOf(listed).message).toMatch(why);
+    const calls = [
+      () => place.edit(ref('a'), disable, {}, signal),
+      () => place.rewrite(listed, listed.manifest.replace('50', '51'), {}, signal),
+      () => place.remove(ref('a'), {}, signal),
+    ];
+    for (const call of calls) {
+      const { reason, message } = await refusal(call());
+      expect([reason, message]).toEqual(['Invalid', expect.stringMatching(/a\.yaml/)]);
+    }
+    const spec = { baseURL: 'http://models.example/v1' };
+    const metadata = { name: 'a', namespace: 'default' };
+    const again = await refusal(place.create({ kind: 'UpstreamNode', metadata, spec }, {}, signal));
+    expect(again.reason).toBe('AlreadyExists');
+
+    folders.write('a.yaml', node('a'));
+    expect((await place.get(ref('a'), signal)).kept).toBeUndefined();
+    folders.write('a.yaml', '');
+    expect(await place.list('UpstreamNode', undefined, signal)).toEqual([]);
+  });
+
+  test('without it a resource that is not found may be in a file that cannot be read', async () => {
+    const { place } = folderOf({ 'a.yaml': `${node('a')}x\n` });
+    const { reason, message } = await refusal(place.get(ref('a'), signal));
+    expect([reason, message]).toEqual(['NotFound', expect.stringMatching(/a\.yaml:\d+: is not YAML/)]);
   });
 
   test('a watch tells of statuses and of keys that are made', async () => {

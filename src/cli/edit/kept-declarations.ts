@@ -1,0 +1,65 @@
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { authored } from '../../store/identified.ts';
+import { type FoundProblem, problemText } from '../../store/manifest-problems.ts';
+import { resourceId } from '../../store/parse-manifest.ts';
+import { specMark } from '../../store/resource-record.ts';
+import type { Kind } from '../../store/store.ts';
+import type { Declared } from './declarations.ts';
+import type { FolderData, LastGood } from './folder-data.ts';
+import type { FolderContent } from './folder-index.ts';
+
+/**
+ * Objects whose file or document is not valid now, by `Kind/namespace/name`, as the process last put them into force: it
+ * keeps them so until the file is corrected. Only what the data folder holds is known.
+ */
+export async function keptDeclarations(
+  { placed, problems }: FolderContent,
+  data: FolderData,
+  manifests: string,
+): Promise<ReadonlyMap<string, Declared>> {
+  const kept = new Map<string, Declared>();
+  const files = new Map<string, FoundProblem>();
+  const documents = new Map<string, FoundProblem>();
+  for (const problem of problems) {
+    if (problem.scope === 'file') files.set(problem.file, problem);
+    else if (problem.object !== undefined && !documents.has(problem.object))
+      documents.set(problem.object, problem);
+  }
+  for (const [id, problem] of documents) {
+    // Of a name declared twice the first declaration counts, and this problem may be of the second.
+    const found = placed.get(id)?.resource === undefined ? await data.lastGood(id) : undefined;
+    if (found !== undefined) kept.set(id, declaredKept(found, problem, manifests));
+  }
+  for (const found of files.size === 0 ? [] : await data.lastGoodOf(new Set(files.keys()))) {
+    const id = resourceId(found.resource);
+    const problem = files.get(found.file ?? '');
+    if (problem !== undefined && !placed.has(id)) kept.set(id, declaredKept(found, problem, manifests));
+  }
+  return kept;
+}
+
+/** What follows a sentence that says a resource was not found: a file that cannot be read may hold it. */
+export function unreadRemark(problems: readonly FoundProblem[]): string {
+  const [first, ...others] = problems.filter(({ scope }) => scope === 'file');
+  if (first === undefined) return '.';
+  const more = others.length === 0 ? '' : `; and ${others.length} more such files`;
+  return `, as far as its files can be read. ${problemText(first)}${more}.`;
+}
+
+function declaredKept(
+  { resource, file }: LastGood,
+  problem: FoundProblem,
+  manifests: string,
+): Declared<Kind> {
+  const { status: _, metadata, ...others } = authored(resource);
+  const { namespace, name } = metadata;
+  return {
+    resource,
+    version: `kept ${specMark(resource.spec)}`,
+    source: join(manifests, file ?? problem.file),
+    managedBy: undefined,
+    kept: `the last good version is in force, because the manifest is not valid: ${problemText(problem)}`,
+    manifest: stringify({ ...others, metadata: { name, namespace } }, { lineWidth: 0, compat: 'yaml-1.1' }),
+  };
+}
