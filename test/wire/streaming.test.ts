@@ -166,9 +166,12 @@ describe('keep-alives', () => {
   ])('%s: in chunks where the answer has chunks', async (version, comment) => {
     upstream.respondWith('/chat/completions', pieces([chunk('a'), 350, done]));
     const answer = await rawExchange(gateway.port, request(version));
-    const [before = '', after = ''] = answer.split(comment.repeat(3));
+    const [before = '', ...rest] = answer.split(comment.repeat(3));
     expect(before).toContain(chunk('a'));
-    expect(after.replaceAll(comment, '')).toBe(version === 'HTTP/1.1' ? `e\r\n${done}\r\n0\r\n\r\n` : done);
+    expect(rest.length).toBeGreaterThan(0);
+    expect(rest.join('').replaceAll(comment, '')).toBe(
+      version === 'HTTP/1.1' ? `e\r\n${done}\r\n0\r\n\r\n` : done,
+    );
   });
 
   test.each<[string, Behaviour]>([
