@@ -198,7 +198,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
     this.#internalErrors(place, error, this.requestId);
   }
 
-  /** Something was thrown while this caller was served: whoever answers it at the moment ends the request. */
+  /** Something was thrown while this caller was served: the attempt that answers it now ends the request. */
   failed(error: unknown): void {
     if (this.listener === undefined) {
       this.caught('answer', error);

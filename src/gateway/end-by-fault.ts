@@ -39,7 +39,7 @@ export function endByFault(
   settle({ kind: 'answering' });
 }
 
-/** What a caller is told of a fault of the gateway's own. */
+/** The error that a caller gets for a fault of the gateway's own. */
 export function internalError(): GatewayError {
   return new GatewayError('internal', 'The gateway failed; its log says why.');
 }

@@ -196,7 +196,7 @@ function refuse(caller: Caller, error: unknown): void {
   }
 }
 
-/** What a caller is told of what was thrown. */
+/** The error that a caller gets for what was thrown. */
 function knownError(caller: Caller, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   caller.caught('request', error);

@@ -35,7 +35,7 @@ test('patterns by the command: models go at once and for callers, and come back 
   await serves('kept', true);
   expect(upstream.requestsTo('/models')).toHaveLength(listings);
 
-  // Let in again they are discovered anew, and so start disabled; with newModels enabled they start enabled.
+  // Let in again, they count as newly discovered and start disabled; with newModels enabled they start enabled.
   expect((await edit('--exclude-models', '')).code).toBe(0);
   await eventually('asked again', () => upstream.requestsTo('/models').length > listings);
   await serves('one:free', false);

@@ -28,7 +28,7 @@ export function modelEdits(
   let count = entries.size;
   const edits = names.flatMap((name): Edit[] => {
     const entry = entries.get(name);
-    // Also what it would start as, were the node declared anew.
+    // Also what it would start as if the node were declared again.
     const isSoAnyway = manual.has(name) ? enabled : started.get(name) === enabled && startEnabled === enabled;
     const path = ['spec', 'models', { name }];
     if (!isSoAnyway) {

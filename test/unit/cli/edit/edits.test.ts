@@ -165,7 +165,7 @@ describe('edits of nodes', () => {
     expect(switchedOn({ models: off, manualModels: ['by-hand'] } as object, ['by-hand'])).toMatchObject({
       models: off.slice(0, 2),
     });
-    // Declared anew, it would start disabled.
+    // Declared again, it would start disabled.
     expect(switchedOn({ models: off, sync: { newModels: 'Disabled' } } as object, ['m'])).toMatchObject({
       models: [{ name: 'm', enabled: true }, ...off.slice(1)],
     });
