@@ -24,7 +24,7 @@ import {
   unreadyReason,
   version,
 } from './process.ts';
-import { openKubernetesStore } from './store/kubernetes.ts';
+import { openKubernetesStore } from './store/cluster/kubernetes.ts';
 import type { Store } from './store/store.ts';
 import { openTrafficTls } from './traffic-tls.ts';
 import { Pools } from './upstream/pools.ts';

@@ -5,10 +5,10 @@ import type { StartConfig } from './config.ts';
 import { aborted, version } from './process.ts';
 import { sealingRecipient } from './resources/sealed-key.ts';
 import { runStandalone } from './standalone.ts';
-import type { DirectoryStore } from './store/directory.ts';
-import { lockFolder } from './store/folder-lock.ts';
-import { makeFolder } from './store/make-folder.ts';
-import { problemText } from './store/manifest-problems.ts';
+import type { DirectoryStore } from './store/folder/directory.ts';
+import { lockFolder } from './store/folder/folder-lock.ts';
+import { makeFolder } from './store/folder/make-folder.ts';
+import { problemText } from './store/folder/manifest-problems.ts';
 import type { Store } from './store/store.ts';
 
 /** How long the quick start waits for its key and a first model before it says how things stand. */

@@ -19,7 +19,7 @@ import {
   unreadyReason,
 } from './process.ts';
 import type { StandaloneConsole } from './standalone-console.ts';
-import { type DirectoryStore, openDirectoryStore } from './store/directory.ts';
+import { type DirectoryStore, openDirectoryStore } from './store/folder/directory.ts';
 import { openTrafficTls } from './traffic-tls.ts';
 import { Pools } from './upstream/pools.ts';
 

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { ConfigError } from './config.ts';
-import { followTlsFiles } from './gateway/follow-tls-files.ts';
 import type { Gateway } from './gateway/gateway.ts';
+import { followTlsFiles } from './gateway/server/follow-tls-files.ts';
 import type { Log } from './observe/log.ts';
 import { createTlsMetrics } from './observe/tls-metrics.ts';
 import { TlsFileError } from './tls/pem-file.ts';

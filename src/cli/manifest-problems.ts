@@ -1,4 +1,4 @@
-import { problemText } from '../store/manifest-problems.ts';
+import { problemText } from '../store/folder/manifest-problems.ts';
 import { ago } from './ago.ts';
 import type { CommandContext } from './context.ts';
 import type { Declarations } from './edit/declarations.ts';

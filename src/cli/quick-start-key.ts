@@ -1,7 +1,7 @@
 import { conditionOf } from '../resources/condition-of.ts';
 import { secretValue } from '../resources/secret.ts';
 import { timeOf } from '../resources/time.ts';
-import type { ManifestProblem } from '../store/manifest-problems.ts';
+import type { ManifestProblem } from '../store/folder/manifest-problems.ts';
 import type { ResourceOf, Store } from '../store/store.ts';
 
 export const quickStartKey = { namespace: 'default', name: 'quick-start', secretName: 'quick-start-key' };

@@ -3,7 +3,7 @@ import { readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises
 import { dirname, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { sealApiKey } from '../resources/sealed-key.ts';
-import { makeFolder } from '../store/make-folder.ts';
+import { makeFolder } from '../store/folder/make-folder.ts';
 import { isDemoOf, startDemoUpstream } from './demo-upstream.ts';
 import { scalarText } from './edit/yaml-reading.ts';
 import { quickStartKey, quickStartKeyFile, type ShownKey } from './quick-start-key.ts';

@@ -3,7 +3,7 @@ import { anyKeyOf, keyEntryOf, refusedKey } from '../cli/route/asking-key.ts';
 import { declaredView } from '../cli/route/declared-view.ts';
 import type { CircuitReadings } from '../cli/route/readings.ts';
 import { conclusions, refusalText, remarksOf } from '../cli/route/text.ts';
-import { type ExplainedNode, explainRoute } from '../routing/explain.ts';
+import { type ExplainedNode, explainRoute } from '../routing/explain/explain.ts';
 import type { ExplainRoute } from './route-routes.ts';
 import type { RouteNode } from './shapes.ts';
 

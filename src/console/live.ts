@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { DeclarationError, type Declarations, type Declared } from '../cli/edit/declarations.ts';
-import { problemText } from '../store/manifest-problems.ts';
+import { problemText } from '../store/folder/manifest-problems.ts';
 import { rowOf } from './rows.ts';
 import type { LiveChanges, LiveState, ManifestProblems, PageKind, Row } from './shapes.ts';
 

@@ -1,8 +1,8 @@
 import { timeOf } from '../resources/time.ts';
 import { type RouteRefusal, usableCandidates } from '../routing/filter.ts';
 import type { Candidate, KeyEntry, View } from '../store/store.ts';
-import { GatewayError } from './errors.ts';
-import { shorten } from './shorten.ts';
+import { GatewayError } from './errors/errors.ts';
+import { shorten } from './errors/shorten.ts';
 
 /** One entry of `GET /models`: the members of both SDK families side by side. */
 export interface ListedModel {

@@ -2,15 +2,15 @@ import type { RequestListener } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CallerFormat } from '../routing/caller-format.ts';
 import type { KeyEntry } from '../store/store.ts';
-import { authenticate } from './authenticate.ts';
-import type { Caller } from './caller.ts';
-import { GatewayError } from './errors.ts';
+import { authenticate } from './admission/authenticate.ts';
+import type { Caller } from './answer/caller.ts';
+import { GatewayError } from './errors/errors.ts';
+import { shorten } from './errors/shorten.ts';
+import { errorShapeOf } from './errors/wire-errors.ts';
 import { type Answer, answerModelCall, type GatewayContext, handle, readRequest, shareOf } from './handle.ts';
-import type { KeysApi } from './keys-api.ts';
+import type { KeysApi } from './keys/keys-api.ts';
 import { describeModel, listModels } from './models.ts';
-import { shorten } from './shorten.ts';
-import { lacksHost, refuseUnrouted, unrouted } from './unrouted.ts';
-import { errorShapeOf } from './wire-errors.ts';
+import { lacksHost, refuseUnrouted, unrouted } from './server/unrouted.ts';
 
 const modelCalls: readonly (readonly [path: string, format: CallerFormat])[] = [
   ['/v1/chat/completions', 'chat'],

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { createKeysApi } from '../../src/gateway/keys-api.ts';
+import { createKeysApi } from '../../src/gateway/keys/keys-api.ts';
 import type { ApiKey } from '../../src/resources/api-key.ts';
 import type { KeyEntry, Store } from '../../src/store/store.ts';
 import { render } from '../support/chart.ts';

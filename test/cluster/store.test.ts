@@ -9,7 +9,7 @@ import { createRegistry, createStoreMetrics } from '../../src/observe/metrics.ts
 import type { ApiKey } from '../../src/resources/api-key.ts';
 import { generateKeyText, hashKeyText } from '../../src/resources/key-text.ts';
 import type { Secret } from '../../src/resources/secret.ts';
-import { openKubernetesStore } from '../../src/store/kubernetes.ts';
+import { openKubernetesStore } from '../../src/store/cluster/kubernetes.ts';
 import type { Change, Store } from '../../src/store/store.ts';
 import { type Cluster, sharedCluster } from '../support/cluster.ts';
 import { kubernetesMinor } from '../support/control-plane/binaries.ts';

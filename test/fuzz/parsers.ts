@@ -4,8 +4,8 @@ import { ConversionError } from '../../src/convert/conversion-error.ts';
 import { type ConvertedFormat, convertedFormats } from '../../src/convert/converted-formats.ts';
 import { resolveDialect } from '../../src/convert/dialect.ts';
 import { UpstreamFault } from '../../src/convert/upstream-fault.ts';
-import { GatewayError } from '../../src/gateway/errors.ts';
-import { inspect } from '../../src/gateway/inspect.ts';
+import { inspect } from '../../src/gateway/admission/inspect.ts';
+import { GatewayError } from '../../src/gateway/errors/errors.ts';
 import {
   checkKeyText,
   generateKeyText,
@@ -20,8 +20,8 @@ import {
   sealApiKey,
   sealingRecipient,
 } from '../../src/resources/sealed-key.ts';
-import { NotYamlError, parseManifest, parseManifests } from '../../src/store/parse-manifest.ts';
-import { needsParserToSplit, splitDocuments } from '../../src/store/split-documents.ts';
+import { NotYamlError, parseManifest, parseManifests } from '../../src/store/folder/parse-manifest.ts';
+import { needsParserToSplit, splitDocuments } from '../../src/store/folder/split-documents.ts';
 import { editedDocument } from './edited-document.ts';
 import { type ParserProperty, quickly } from './properties.ts';
 import { sampleManifests } from './sample-manifests.ts';

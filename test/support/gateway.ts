@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts';
 import type { Limits } from '../../src/gateway/limits.ts';
-import type { RequestDone } from '../../src/gateway/progress.ts';
+import type { RequestDone } from '../../src/gateway/server/progress.ts';
 import { type AccessLogChoice, createAccessLog } from '../../src/observe/access-log.ts';
 import { createLog, type LogLevel } from '../../src/observe/log.ts';
 import { createTrafficMetrics, type TrafficMetrics } from '../../src/observe/traffic-metrics.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { authenticate } from '../../src/gateway/authenticate.ts';
+import { authenticate } from '../../src/gateway/admission/authenticate.ts';
 import { hashKeyText } from '../../src/resources/key-text.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
 

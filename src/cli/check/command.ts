@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { relative, resolve, sep } from 'node:path';
 import { Option } from 'commander';
 import { productVersion } from '../../observe/version.ts';
-import { FolderReader } from '../../store/read-folder.ts';
+import { FolderReader } from '../../store/folder/read-folder.ts';
 import type { AddCommand } from '../add-command.ts';
 import { CommandError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';

@@ -1,15 +1,15 @@
 import { type Document, isMap, isSeq, LineCounter, parseAllDocuments, parseDocument } from 'yaml';
 import type { Problem } from '../../resources/problem.ts';
 import type { Resource } from '../../resources/resource.ts';
-import { offsetOf, pathParts } from '../../store/field-offset.ts';
+import { offsetOf, pathParts } from '../../store/folder/field-offset.ts';
 import {
   type Declared,
   NotYamlError,
   parseManifest,
   parseManifests,
   resourceId,
-} from '../../store/parse-manifest.ts';
-import { type DocumentText, needsParserToSplit, splitDocuments } from '../../store/split-documents.ts';
+} from '../../store/folder/parse-manifest.ts';
+import { type DocumentText, needsParserToSplit, splitDocuments } from '../../store/folder/split-documents.ts';
 import { scalarText } from '../edit/yaml-reading.ts';
 import { type Finding, finding, keyTextOffsets } from './finding.ts';
 

@@ -1,4 +1,4 @@
-import type { ManifestProblem } from '../../store/manifest-problems.ts';
+import type { ManifestProblem } from '../../store/folder/manifest-problems.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
 import type { Edit } from './edit.ts';
 

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { authored } from '../../store/identified.ts';
+import { authored } from '../../store/folder/identified.ts';
 import type { ResourceOf } from '../../store/store.ts';
 import type { Declared } from './declarations.ts';
 import type { FolderData } from './folder-data.ts';

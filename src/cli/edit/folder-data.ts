@@ -2,22 +2,22 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { apiVersion, parseStored } from '../../resources/parse.ts';
 import { secretValue } from '../../resources/secret.ts';
-import { storedSecretPath } from '../../store/directory-secrets.ts';
-import { authored, identified } from '../../store/identified.ts';
+import { storedSecretPath } from '../../store/folder/directory-secrets.ts';
+import { authored, identified } from '../../store/folder/identified.ts';
 import {
   type ManifestProblem,
   problemsFile,
   problemsFolder,
   problemsIn,
-} from '../../store/manifest-problems.ts';
-import { type RecordFile, readRecord, readRecordFile } from '../../store/record-file.ts';
-import { recordedObject } from '../../store/recorded-object.ts';
-import { recordPath } from '../../store/records.ts';
-import { specMark } from '../../store/resource-record.ts';
+} from '../../store/folder/manifest-problems.ts';
+import { type RecordFile, readRecord, readRecordFile } from '../../store/folder/record-file.ts';
+import { recordedObject } from '../../store/folder/recorded-object.ts';
+import { recordPath } from '../../store/folder/records.ts';
+import { specMark } from '../../store/folder/resource-record.ts';
+import { storedStatus } from '../../store/folder/stored-status.ts';
+import { fromStoredText } from '../../store/folder/stored-text.ts';
 import { recipientFile } from '../../store/sealing.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
-import { storedStatus } from '../../store/stored-status.ts';
-import { fromStoredText } from '../../store/stored-text.ts';
 
 /** A file as it was read, until its mark changes. */
 interface Remembered<T> {

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import { apiVersion } from '../../resources/parse.ts';
-import { keyOf } from '../../store/manifest-problems.ts';
+import { keyOf } from '../../store/folder/manifest-problems.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
 import { changedMeanwhile, invalidResource, ourCause, thing } from './api-failure.ts';
 import { applyEdits, valueAt } from './apply-edits.ts';

@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
 import type { Problem } from '../../resources/problem.ts';
-import type { FoundProblem } from '../../store/manifest-problems.ts';
+import type { FoundProblem } from '../../store/folder/manifest-problems.ts';
 import {
   type Declared as DeclaredIn,
   NotYamlError,
   parseManifest,
   parseManifests,
   resourceId,
-} from '../../store/parse-manifest.ts';
-import { type FileNews, FolderReader } from '../../store/read-folder.ts';
-import { needsParserToSplit, splitDocuments } from '../../store/split-documents.ts';
+} from '../../store/folder/parse-manifest.ts';
+import { type FileNews, FolderReader } from '../../store/folder/read-folder.ts';
+import { needsParserToSplit, splitDocuments } from '../../store/folder/split-documents.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
 import { documentValue } from './edit-yaml.ts';
 import { FileChangedError } from './write-manifest.ts';

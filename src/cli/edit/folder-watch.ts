@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createLog } from '../../observe/log.ts';
+import { watchFolders } from '../../store/folder/watch-folders.ts';
 import type { Kind } from '../../store/store.ts';
-import { watchFolders } from '../../store/watch-folders.ts';
 import type { Declared, Ref } from './declarations.ts';
 
 const quietMs = 60;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { authored } from '../../store/identified.ts';
-import { type FoundProblem, problemText } from '../../store/manifest-problems.ts';
-import { resourceId } from '../../store/parse-manifest.ts';
-import { specMark } from '../../store/resource-record.ts';
+import { authored } from '../../store/folder/identified.ts';
+import { type FoundProblem, problemText } from '../../store/folder/manifest-problems.ts';
+import { resourceId } from '../../store/folder/parse-manifest.ts';
+import { specMark } from '../../store/folder/resource-record.ts';
 import type { Kind } from '../../store/store.ts';
 import type { Declared } from './declarations.ts';
 import type { FolderData, LastGood } from './folder-data.ts';

@@ -1,6 +1,6 @@
 import { link, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { forceFolder } from '../../store/force-folder.ts';
+import { forceFolder } from '../../store/folder/force-folder.ts';
 import { lockFile } from './file-lock.ts';
 
 /** The file is no longer what was read. */

@@ -1,6 +1,6 @@
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { isDemoted } from '../../routing/demoted.ts';
-import { ranksOf } from '../../routing/ranks.ts';
+import { ranksOf } from '../../routing/explain/ranks.ts';
 import { servedNames } from '../../store/node-models.ts';
 import type { Candidate, NodeEntry } from '../../store/store.ts';
 import { declaredEntry } from '../declared-entry.ts';

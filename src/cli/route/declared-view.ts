@@ -1,5 +1,5 @@
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
-import type { RouteView } from '../../routing/exclusions.ts';
+import type { RouteView } from '../../routing/explain/exclusions.ts';
 import { servedNames } from '../../store/node-models.ts';
 import type { Candidate } from '../../store/store.ts';
 import { declaredEntry } from '../declared-entry.ts';

@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { nearest } from '../../resources/nearest.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import type { CallerFormat } from '../../routing/caller-format.ts';
-import { type Explanation, explainRoute } from '../../routing/explain.ts';
+import { type Explanation, explainRoute } from '../../routing/explain/explain.ts';
 import { servedNames } from '../../store/node-models.ts';
 import type { KeyEntry } from '../../store/store.ts';
 import type { AddCommand } from '../add-command.ts';

@@ -1,4 +1,4 @@
-import type { GatewayCircuits } from '../../routing/explain.ts';
+import type { GatewayCircuits } from '../../routing/explain/explain.ts';
 import type { CircuitState } from '../../routing/route.ts';
 
 /** What was learnt of the gateways' circuits. */

@@ -1,4 +1,4 @@
-import type { ExplainedNode, Explanation } from '../../routing/explain.ts';
+import type { ExplainedNode, Explanation } from '../../routing/explain/explain.ts';
 import { ago } from '../ago.ts';
 import type { Column } from '../output.ts';
 

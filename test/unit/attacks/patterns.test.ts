@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { splitDocuments } from '../../../src/store/split-documents.ts';
+import { splitDocuments } from '../../../src/store/folder/split-documents.ts';
 import { growthOf, repetitionsOf } from '../../support/regex-growth.ts';
 import { regexLiterals } from '../../support/regex-literals.ts';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { GatewayError } from '../../../src/gateway/errors.ts';
-import { HeldStream } from '../../../src/gateway/held-stream.ts';
-import { SseEvents } from '../../../src/gateway/sse-events.ts';
-import { SseLines } from '../../../src/gateway/sse-lines.ts';
-import { StreamWatch } from '../../../src/gateway/stream-watch.ts';
+import { HeldStream } from '../../../src/gateway/answer/held-stream.ts';
+import { SseEvents } from '../../../src/gateway/answer/sse-events.ts';
+import { SseLines } from '../../../src/gateway/answer/sse-lines.ts';
+import { StreamWatch } from '../../../src/gateway/answer/stream-watch.ts';
+import { GatewayError } from '../../../src/gateway/errors/errors.ts';
 
 const noStart = { message: undefined, response: undefined };
 const error = new GatewayError('upstream_error', 'It broke.');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { errorCodes, GatewayError } from '../../../src/gateway/errors.ts';
+import { errorCodes, GatewayError } from '../../../src/gateway/errors/errors.ts';
 import { changeProblems } from '../../../src/resources/change.ts';
 import { reasons } from '../../../src/resources/reasons.ts';
 import { makeKey } from '../store/make.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createCircuits } from '../../../src/gateway/circuits.ts';
+import { createCircuits } from '../../../src/gateway/attempt/circuits.ts';
 import { apiKeySchema } from '../../../src/resources/api-key.ts';
 import { upstreamNodeSchema } from '../../../src/resources/upstream-node.ts';
 import type { CallerFormat } from '../../../src/routing/caller-format.ts';

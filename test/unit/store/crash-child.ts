@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createLog } from '../../../src/observe/log.ts';
-import { openDirectoryStore } from '../../../src/store/directory.ts';
+import { openDirectoryStore } from '../../../src/store/folder/directory.ts';
 import { hashOf, makeKey, makeSecret } from './make.ts';
 
 // Opens a store and makes keys and Secrets as fast as it can, until it is killed. It says each name that was answered.

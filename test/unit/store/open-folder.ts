@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createLog } from '../../../src/observe/log.ts';
-import { type DirectoryStore, openDirectoryStore } from '../../../src/store/directory.ts';
+import { type DirectoryStore, openDirectoryStore } from '../../../src/store/folder/directory.ts';
 
 /** A folder of manifests and a data folder, in a temporary place that `remove` takes away. */
 export class Folders {

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { DirectoryStore } from '../../../src/store/directory.ts';
+import type { DirectoryStore } from '../../../src/store/folder/directory.ts';
 import { hashOf, makeSecret } from './make.ts';
 import { Folders, keyYaml, nodeYaml, until } from './open-folder.ts';
 

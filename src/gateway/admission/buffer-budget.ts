@@ -1,0 +1,78 @@
+import { GatewayError } from '../errors/errors.ts';
+
+/** The part of the memory that stays free for keys that hold less than their share. */
+const reservedPart = 1 / 4;
+
+/** What one key may take of a BufferBudget. */
+export interface BufferShare {
+  /** Takes `bytes`, all of them, or none and returns what to tell the caller. */
+  take(bytes: number): GatewayError | undefined;
+  /** Gives back what was taken. */
+  give(bytes: number): void;
+}
+
+/**
+ * Counts the bytes of all bodies in memory, by key, so that their sum stays within a bound and one key cannot keep the
+ * others out (contract: Fair shares). While more than a quarter of the memory is free any key may take more; below that
+ * only a key that holds less than an equal share among those that hold some. Costs the same however many keys there are.
+ */
+export class BufferBudget {
+  readonly #limit: number;
+  readonly #reserved: number;
+  /** Bytes by key; a key that holds nothing is not in it. */
+  readonly #held = new Map<string, number>();
+  #used = 0;
+
+  /** `limit` is in bytes. */
+  constructor(limit: number) {
+    this.#limit = limit;
+    this.#reserved = limit * reservedPart;
+  }
+
+  /** Bytes that all keys hold. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** The share of a key, by an id that no other key has. */
+  of(key: string): BufferShare {
+    return { take: (bytes) => this.#take(key, bytes), give: (bytes) => this.#give(key, bytes) };
+  }
+
+  #take(key: string, bytes: number): GatewayError | undefined {
+    if (bytes === 0) return undefined;
+    const own = this.#held.get(key) ?? 0;
+    const used = this.#used + bytes;
+    if (used > this.#limit - this.#reserved) {
+      const holders = this.#held.size + (own === 0 ? 1 : 0);
+      // What it holds, not what it would hold then: a first body that is larger than the share would never be read.
+      if (own * holders >= this.#used) return overShare();
+      if (used > this.#limit) return full();
+    }
+    this.#held.set(key, own + bytes);
+    this.#used = used;
+    return undefined;
+  }
+
+  #give(key: string, bytes: number): void {
+    if (bytes === 0) return;
+    this.#used -= bytes;
+    const left = (this.#held.get(key) ?? 0) - bytes;
+    if (left > 0) this.#held.set(key, left);
+    else this.#held.delete(key);
+  }
+}
+
+function overShare(): GatewayError {
+  return new GatewayError(
+    'key_share_exceeded',
+    'This key holds its share of the memory for large requests and answers; try again when some of them have ended.',
+  );
+}
+
+function full(): GatewayError {
+  return new GatewayError(
+    'gateway_busy',
+    'The memory for large requests and answers is used up; try again shortly.',
+  );
+}

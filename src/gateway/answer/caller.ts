@@ -1,0 +1,376 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { InternalErrorPlace, InternalErrors } from '../../observe/internal-errors.ts';
+import type { TokenUsage } from '../../observe/request-record.ts';
+import { type BatchedWriter, writeTogether } from '../../upstream/batches.ts';
+import type { AttemptOutcome } from '../attempt/attempt-outcome.ts';
+import type { GatewayError } from '../errors/errors.ts';
+import { type ErrorShape, wireError } from '../errors/wire-errors.ts';
+import { type Fallible, quietly } from '../guard.ts';
+import type { Limits } from '../limits.ts';
+import { endLinger } from '../server/linger.ts';
+import { type SilenceClock, SilenceListener } from './silence-clock.ts';
+
+/**
+ * Pieces up to this go past node:http as one chunk. Copying larger ones would cost more than it saves, and one that waits for a caller who
+ * takes nothing holds the 64 KiB that Node.js cuts small Buffers from.
+ */
+const mostChunkBytes = 16 * 1024;
+
+/** Who answers the caller at the moment, and wants to know how the caller fares. */
+export interface CallerListener extends Fallible {
+  /** The caller left before its answer was complete. */
+  gone(): void;
+  /** The caller has taken what was written. */
+  drained(): void;
+  /** Nothing has been written for as long as the clock given to `watchSilence` has it. */
+  silent(): void;
+}
+
+/** Who keeps the record of the request while it is answered. */
+export interface CallerRecord {
+  /** What the node told of tokens. */
+  tokens: TokenUsage | undefined;
+  /** How an answer that had begun broke off. */
+  broke: AttemptOutcome | undefined;
+  /** The conversion that the last attempt ran. */
+  conversion: string | undefined;
+  /** The first content of a stream goes to the caller now. */
+  contentBegan(): void;
+  /** Another piece of a stream's content goes to the caller. */
+  piece(): void;
+  /** Told once, after the answer is complete or the caller has left. */
+  closed(): void;
+}
+
+/**
+ * The caller of one request: what is written to it, and whether it is still there. `started` says what has been
+ * written: nothing, the head of an event stream with keep-alives only, or the answer.
+ */
+export class Caller extends SilenceListener implements BatchedWriter {
+  readonly request: IncomingMessage;
+  readonly requestId: string;
+  readonly shape: ErrorShape;
+  started: 'nothing' | 'keepAlives' | 'answer' = 'nothing';
+  /** Whether the caller left before its answer was complete. */
+  gone = false;
+  /** Whether its stream has used `id:` lines: some clients then take the blank line behind a comment for an event. */
+  sendsIds = false;
+  listener: CallerListener | undefined;
+  /**
+   * An object: with a closure here that refers back to the caller, V8 kept all of a request through scavenges, which
+   * doubled the time of garbage collection.
+   */
+  record: CallerRecord | undefined;
+  /** Bytes of the answer's body so far. */
+  bytesOut = 0;
+  readonly #response: ServerResponse;
+  readonly #lastOnConnection: () => boolean;
+  readonly #limits: Pick<Limits, 'answerIdleMs' | 'lingerMs'>;
+  readonly #internalErrors: InternalErrors;
+  /** Whether the caller has once taken less than was written. */
+  #hasWaited = false;
+  #broken = false;
+  /** Whether all of the answer is written, although it is not ended. */
+  #answered = false;
+  /** Whether the answer is complete, and its last bytes, until they are written. */
+  #isEnding = false;
+  #lastBytes: Buffer | undefined;
+  #corked: Socket | undefined;
+  /** Of a stream: tells of its silence. */
+  #silence: SilenceClock | undefined;
+  #isClosed = false;
+  #atClose: (() => void) | undefined;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    options: {
+      requestId: string;
+      shape: ErrorShape;
+      lastOnConnection: () => boolean;
+      limits: Pick<Limits, 'answerIdleMs' | 'lingerMs'>;
+      internalErrors: InternalErrors;
+    },
+  ) {
+    super();
+    this.request = request;
+    this.requestId = options.requestId;
+    this.shape = options.shape;
+    this.#response = response;
+    this.#lastOnConnection = options.lastOnConnection;
+    this.#limits = options.limits;
+    this.#internalErrors = options.internalErrors;
+    response.on('error', ignore);
+    response.on('close', () => this.#closed());
+  }
+
+  /** The HTTP status that was sent; 0 before. */
+  get status(): number {
+    return this.started === 'nothing' ? 0 : this.#response.statusCode;
+  }
+
+  /** Writes the head of the answer. `headers` is flat; request id and connection handling are added. */
+  begin(status: number, headers: string[]): void {
+    headers.push('x-request-id', this.requestId);
+    if (this.shape === 'anthropic') headers.push('request-id', this.requestId);
+    if (this.#lastOnConnection()) headers.push('connection', 'close');
+    this.#response.writeHead(status, headers);
+    this.started = 'answer';
+  }
+
+  /** Lets a caller that sent `expect: 100-continue` send its body. */
+  askForBody(): void {
+    if (/^100-continue$/i.test(this.request.headers.expect ?? '')) this.#response.writeContinue();
+  }
+
+  /** Tells the listener each time that nothing was written for the clock's time. */
+  watchSilence(clock: SilenceClock): void {
+    this.#silence = clock;
+    clock.follow(this);
+  }
+
+  silent(): void {
+    this.listener?.silent();
+  }
+
+  /** Writes a comment into the event stream, whose head it writes first where nothing is written yet. */
+  keepAlive(): void {
+    if (this.started === 'nothing') {
+      this.begin(200, [...eventStreamHeaders, 'content-type', 'text/event-stream; charset=utf-8']);
+      this.started = 'keepAlives';
+    }
+    // Where the caller takes nothing, more of it would only pile up.
+    if (this.#response.writableNeedDrain) return;
+    const comment = this.sendsIds ? lineComment : eventComment;
+    const socket = this.#socketForChunk();
+    // Written at once: the clock that tells of silence counts whom it told as heard.
+    if (socket === null) this.write(comment.bytes);
+    else {
+      this.bytesOut += comment.bytes.length;
+      socket.write(comment.chunk);
+    }
+  }
+
+  /** False when the caller takes no more for now; the listener's `drained` says when it does. */
+  write(text: Buffer | string): boolean {
+    if (this.gone || this.#broken) return true;
+    if (this.#silence !== undefined) this.heardAt = this.#silence.turn;
+    const bytes = bytesOf(text);
+    const isFirst = this.#cork();
+    const taken = this.#pass(bytes);
+    if (isFirst) writeTogether(this);
+    if (!taken) this.#wait();
+    return taken;
+  }
+
+  end(text?: Buffer | string): void {
+    if (this.gone || this.#broken) return;
+    const bytes = text === undefined ? undefined : bytesOf(text);
+    this.bytesOut += bytes?.length ?? 0;
+    if (this.request.complete) {
+      this.#isEnding = true;
+      this.#lastBytes = bytes;
+      if (this.#corked === undefined) writeTogether(this);
+    } else this.#endAfterBody(bytes);
+  }
+
+  writeNow(): void {
+    try {
+      if (this.#isEnding) this.#endNow();
+      this.#corked?.uncork();
+      this.#corked = undefined;
+    } catch (error) {
+      this.failed(error);
+      // Whatever was written of the answer, nothing can end it in order now.
+      quietly(() => this.break());
+    }
+  }
+
+  /** Breaks the connection: the only way to say that a plain answer, once begun, is not complete. */
+  break(): void {
+    this.#broken = true;
+    this.#response.destroy();
+  }
+
+  /** Reports a fault of the gateway's own in this request. Never throws. */
+  caught(place: InternalErrorPlace, error: unknown): void {
+    this.#internalErrors(place, error, this.requestId);
+  }
+
+  /** Something was thrown while this caller was served: the attempt that answers it now ends the request. */
+  failed(error: unknown): void {
+    if (this.listener === undefined) {
+      this.caught('answer', error);
+      quietly(() => this.break());
+    } else this.listener.failed(error);
+  }
+
+  /** Ends an answer that has begun, unless it is ended already: with `lastWords`, else by breaking the connection. */
+  interrupt(lastWords: string | undefined): void {
+    if (this.gone || this.#broken || this.#isEnding || this.#answered || this.#response.writableEnded) return;
+    if (lastWords === undefined) this.break();
+    else this.end(lastWords);
+  }
+
+  /** Calls `act`, of which there may be one, after the answer is complete or the caller has left; now where that was. */
+  whenClosed(act: () => void): void {
+    if (this.#isClosed) act();
+    else this.#atClose = act;
+  }
+
+  /** Answers with a JSON text. */
+  answerJson(status: number, body: string, headers: string[] = []): void {
+    const bytes = Buffer.from(body);
+    headers.push('content-type', 'application/json; charset=utf-8', 'content-length', String(bytes.length));
+    this.begin(status, headers);
+    this.end(this.request.method === 'HEAD' ? undefined : bytes);
+  }
+
+  /** Answers with an error of the catalogue in the caller's shape. */
+  answerError(error: GatewayError, headers: string[] = []): void {
+    const { status, body, retryAfterSeconds } = wireError(error, this.shape, this.requestId);
+    if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));
+    this.answerJson(status, body, headers);
+  }
+
+  /** Writes a piece, a small one by the short way where that is open; false when the caller takes no more for now. */
+  #pass(bytes: Buffer): boolean {
+    // A chunk of no bytes would end the answer.
+    const isSmall = bytes.length > 0 && bytes.length <= mostChunkBytes;
+    const socket = isSmall ? this.#socketForChunk() : null;
+    this.bytesOut += bytes.length;
+    if (socket === null) return this.#response.write(bytes);
+    // Nothing waited, so that there is room for it.
+    socket.write(chunkOf(bytes));
+    return true;
+  }
+
+  /**
+   * Where a chunk may be written past node:http, which makes four pieces of it; null where it may not: the head is not sent, something
+   * waits, the answer has no chunks or is ended. What comes while such a chunk waits goes by node:http again, which
+   * then tells when the caller takes more.
+   */
+  #socketForChunk(): Socket | null {
+    const { socket, chunkedEncoding, writableLength, writableEnded } = this.#response;
+    if (this.bytesOut === 0 || this.gone || this.#broken) return null;
+    return chunkedEncoding && writableLength === 0 && !writableEnded ? socket : null;
+  }
+
+  /** Keeps what is written now until all writes of the moment go out together; true where nothing was kept before. */
+  #cork(): boolean {
+    const { socket } = this.#response;
+    if (this.#corked !== undefined || socket === null) return false;
+    this.#corked = socket;
+    socket.cork();
+    return true;
+  }
+
+  /** Ending is what lets node:http send the rest, corked or not, so it waits too. */
+  #endNow(): void {
+    const bytes = this.#lastBytes;
+    this.#lastBytes = undefined;
+    this.#isEnding = false;
+    if (this.gone || this.#broken) return;
+    if (bytes === undefined) this.#response.end();
+    else this.#response.end(bytes);
+    if (this.#response.writableLength > 0) this.#wait();
+  }
+
+  /**
+   * Something waits to be taken. A caller that takes nothing of it for too long is cut off: it would hold its request,
+   * and a drain, for ever. The socket's own timeout is used because it sees when a part of one write was taken.
+   */
+  #wait(): void {
+    const response = this.#response;
+    const { answerIdleMs } = this.#limits;
+    response.socket?.setTimeout(answerIdleMs);
+    if (this.#hasWaited) return;
+    this.#hasWaited = true;
+    // An answer behind another one on its connection gets the socket when that one is complete.
+    if (response.socket === null) response.once('socket', (socket) => socket.setTimeout(answerIdleMs));
+    response.on('drain', () => {
+      response.socket?.setTimeout(0);
+      this.#guarded(() => this.listener?.drained());
+    });
+    // Before node:http's own listener, which sets the timeout of an idle connection.
+    response.prependOnceListener('finish', () => response.socket?.setTimeout(0));
+  }
+
+  #closed(): void {
+    this.#isClosed = true;
+    this.#silence?.forget(this);
+    if (!this.#response.writableFinished && !this.#broken && !this.#answered) {
+      this.gone = true;
+      this.#guarded(() => this.listener?.gone());
+    }
+    try {
+      this.record?.closed();
+    } catch (error) {
+      this.caught('record', error);
+    }
+    this.#guarded(() => this.#atClose?.());
+  }
+
+  #guarded(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** Ends an answer that was given while the caller still sends its body. */
+  #endAfterBody(bytes: Buffer | string | undefined): void {
+    const { request } = this;
+    this.#answered = true;
+    if (bytes === undefined) this.#response.flushHeaders();
+    else this.#response.write(bytes);
+    endLinger(request.socket, this.#limits.lingerMs, request);
+    request.once('end', () => this.#response.end());
+    request.resume();
+  }
+}
+
+/** Headers of every event stream, flat. */
+export const eventStreamHeaders: readonly string[] = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
+
+const carriageReturn = 0x0d;
+const lineFeed = 0x0a;
+
+interface Comment {
+  readonly bytes: Buffer;
+  /** The same as a chunk that stands ready. */
+  readonly chunk: Buffer;
+}
+
+const eventComment = comment(': keepalive\n\n');
+const lineComment = comment(': keepalive\n');
+
+function comment(text: string): Comment {
+  const bytes = Buffer.from(text);
+  return { bytes, chunk: chunkOf(bytes) };
+}
+
+/** Bytes, at least one, as a chunk of HTTP/1.1 (RFC 9112, section 7.1). */
+function chunkOf(bytes: Buffer): Buffer {
+  const size = bytes.length.toString(16);
+  const chunk = Buffer.allocUnsafe(size.length + bytes.length + 4);
+  // Byte by byte: a call into C++ for two of them takes as long as the rest.
+  let at = 0;
+  for (; at < size.length; at++) chunk[at] = size.charCodeAt(at);
+  chunk[at++] = carriageReturn;
+  chunk[at++] = lineFeed;
+  chunk.set(bytes, at);
+  at += bytes.length;
+  chunk[at++] = carriageReturn;
+  chunk[at] = lineFeed;
+  return chunk;
+}
+
+/** Texts as bytes, once: node:http would measure a text, put it behind its head and then encode both. */
+function bytesOf(text: Buffer | string): Buffer {
+  return typeof text === 'string' ? Buffer.from(text) : text;
+}
+
+function ignore(): void {}

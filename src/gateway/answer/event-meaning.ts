@@ -1,0 +1,109 @@
+import { readFinish } from '../../convert/finish-reason.ts';
+import { isObject, type JsonObject, objectOf } from '../../convert/json.ts';
+import type { CallerFormat } from '../../routing/caller-format.ts';
+
+/**
+ * What one event of an answer means before the first content:
+ * `nothing` (a comment or empty event), `lifecycle` (announces an answer, holds none of it), `content`,
+ * `end` (the stream is over), `error` (the node failed).
+ */
+export type EventMeaning = 'nothing' | 'lifecycle' | 'content' | 'end' | 'error';
+
+/** Judges one event of a stream in the caller's format. `data` may be latin1 text: only its structure is read. */
+export function eventMeaning(format: CallerFormat, name: string, data: string): EventMeaning {
+  if (data.trim() === '') return 'nothing';
+  if (data.trim() === '[DONE]') return 'end';
+  const event = parseObject(data);
+  // In no format has an event of an answer that goes on an `error` of its own.
+  if (event !== undefined && isError(event)) return 'error';
+  if (format === 'messages')
+    return event === undefined ? 'error' : messagesMeaning(text(event['type']) ?? name, event);
+  if (format === 'responses')
+    return event === undefined ? 'error' : responsesMeaning(text(event['type']) ?? name, event);
+  // What cannot be read passes as it is.
+  if (event === undefined) return 'content';
+  return name === 'error' ? 'error' : chatMeaning(event);
+}
+
+function isError(event: JsonObject): boolean {
+  return isSet(event['error']) || event['object'] === 'error' || event['type'] === 'error';
+}
+
+/** Types of the events that end an answer. */
+export const lastWords: Readonly<Record<'messages' | 'responses', ReadonlySet<string>>> = {
+  messages: new Set(['message_stop', 'error']),
+  responses: new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']),
+};
+
+/** Whether an event of messages or responses ends its answer. */
+export function endsAnswer(format: CallerFormat, name: string, data: string): boolean {
+  if (format !== 'messages' && format !== 'responses') return false;
+  return lastWords[format].has(text(objectOf(parseObject(data))['type']) ?? name);
+}
+
+function chatMeaning(event: JsonObject): EventMeaning {
+  const choices = event['choices'];
+  if (!Array.isArray(choices)) return 'content';
+  const meanings = choices.map((choice: unknown) => choiceMeaning(objectOf(choice)));
+  if (meanings.includes('error')) return 'error';
+  return meanings.includes('content') ? 'content' : 'lifecycle';
+}
+
+function choiceMeaning(choice: JsonObject): EventMeaning {
+  const finish = choice['finish_reason'];
+  if (readFinish(finish) === 'failed' || isSet(choice['error'])) return 'error';
+  if (isSet(finish) || isFilled(choice['text'])) return 'content';
+  const delta = objectOf(choice['delta']);
+  const filled = Object.entries(delta).some(([field, value]) => field !== 'role' && isFilled(value));
+  return filled ? 'content' : 'lifecycle';
+}
+
+const quietBlocks = new Set(['text', 'thinking', 'tool_use']);
+
+function messagesMeaning(type: string, event: JsonObject): EventMeaning {
+  if (type === 'error') return 'error';
+  if (type === 'message_start' || type === 'ping') return 'lifecycle';
+  if (type !== 'content_block_start') return 'content';
+  const block = objectOf(event['content_block']);
+  const quiet =
+    quietBlocks.has(text(block['type']) ?? '') && !isFilled(block['text']) && !isFilled(block['thinking']);
+  return quiet ? 'lifecycle' : 'content';
+}
+
+const responsesLifecycle = new Set([
+  'response.created',
+  'response.queued',
+  'response.in_progress',
+  'response.content_part.added',
+  'response.reasoning_summary_part.added',
+]);
+const quietItems = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
+
+function responsesMeaning(type: string, event: JsonObject): EventMeaning {
+  if (type === 'error' || type === 'response.failed') return 'error';
+  if (responsesLifecycle.has(type)) return 'lifecycle';
+  if (type !== 'response.output_item.added') return 'content';
+  const item = objectOf(event['item']);
+  return quietItems.has(text(item['type']) ?? '') ? 'lifecycle' : 'content';
+}
+
+function parseObject(data: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false && value !== '';
+}
+
+function isFilled(value: unknown): boolean {
+  return isSet(value) && !(Array.isArray(value) && value.length === 0);
+}

@@ -1,0 +1,112 @@
+import type { ChatUsage } from '../../convert/chat-usage.ts';
+import type { TokenUsage } from '../../observe/request-record.ts';
+import { UsageCounts } from './usage-counts.ts';
+
+const field = Buffer.from('"usage"');
+/** Answers end with their usage, a few fields aside: nearly always it is found here. */
+const nearBytes = 512;
+/** Behind it may stand what the caller sent along, such as the `metadata` of a response. */
+const farBytes = 32 * 1024;
+/** How many empty ones may stand behind the one that tells: some nodes write `"usage":null` into each chunk. */
+const mostEmpty = 4;
+/** Of an answer in pieces, how much of the last but one may hold the usage. */
+const earlierBytes = 4 * 1024;
+
+// Read by one request after the other, never by two at once.
+const counts = new UsageCounts();
+const early = new UsageCounts();
+
+/**
+ * The last usage that these bytes tell, in whatever format: a JSON answer or the end of a stream. It is found from the
+ * end and read where it stands, because parsing an answer would cost more than all else that is done with it. Within a
+ * text of JSON the name would have its quotes escaped, so it is none of the model's words. Undefined where there is none.
+ * `start` is the beginning of a messages stream, which tells what its end may leave out.
+ */
+export function readTokenUsage(bytes: Buffer, start?: Buffer): TokenUsage | undefined {
+  if (!readLast(bytes, counts)) return undefined;
+  if (counts.prompt >= 0 || counts.completion >= 0) {
+    return usage(counts.prompt, counts.completion, told(counts.cached, counts.hit), counts.reasoning);
+  }
+  if (counts.input < 0 && counts.output < 0) return undefined;
+  if (counts.input < 0 && start !== undefined && readLast(start, early)) counts.fillFrom(early);
+  const { input, output, read, written } = counts;
+  // Messages leaves what came from or went to the cache out of its input.
+  const all = Math.max(0, input) + Math.max(0, read) + Math.max(0, written);
+  return usage(all, output, told(counts.cached, read), told(counts.reasoning, counts.thinking));
+}
+
+/** The usage of an answer in pieces, of which the last two are known: it stands there, or nowhere. */
+export function lastTokenUsage(
+  last: Buffer | undefined,
+  lastButOne: Buffer | undefined,
+): TokenUsage | undefined {
+  if (last === undefined) return undefined;
+  const found = readTokenUsage(last);
+  if (found !== undefined || lastButOne === undefined) return found;
+  return readTokenUsage(Buffer.concat([lastButOne.subarray(-earlierBytes), last]));
+}
+
+/** The usage of a chat answer that was read to be converted; undefined where the node did not tell. */
+export function chatTokenUsage(said: ChatUsage): TokenUsage | undefined {
+  const { prompt, completion, cacheRead = 0, reasoning = 0 } = said;
+  return prompt === 0 && completion === 0 ? undefined : usage(prompt, completion, cacheRead, reasoning);
+}
+
+/** The sum over several answers to one request. */
+export function addTokenUsage(
+  one: TokenUsage | undefined,
+  other: TokenUsage | undefined,
+): TokenUsage | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return usage(
+    one.input + other.input,
+    one.output + other.output,
+    one.cached + other.cached,
+    one.reasoning + other.reasoning,
+  );
+}
+
+/** Below 0: not told. */
+function usage(input: number, output: number, cached: number, reasoning: number): TokenUsage {
+  return {
+    input: Math.max(0, input),
+    output: Math.max(0, output),
+    cached: Math.max(0, cached),
+    reasoning: Math.max(0, reasoning),
+  };
+}
+
+function told(one: number, other: number): number {
+  return one >= 0 ? one : other;
+}
+
+function readLast(bytes: Buffer, into: UsageCounts): boolean {
+  let at = findNear(bytes);
+  if (at === -1) {
+    const from = Math.max(0, bytes.length - farBytes);
+    at = bytes.subarray(from).lastIndexOf(field);
+    if (at !== -1) at += from;
+  }
+  for (let empty = 0; at !== -1 && empty < mostEmpty; empty++) {
+    if (into.readAt(bytes, at + field.length)) return true;
+    at = at === 0 ? -1 : bytes.lastIndexOf(field, at - 1);
+  }
+  return false;
+}
+
+/** Faster than a call into Node.js for what stands near the end. */
+function findNear(bytes: Buffer): number {
+  const first = Math.max(0, bytes.length - nearBytes);
+  for (let at = bytes.length - field.length; at >= first; at--) {
+    if (
+      bytes[at] === 0x22 &&
+      bytes[at + 1] === 0x75 &&
+      bytes[at + 2] === 0x73 &&
+      bytes[at + 3] === 0x61 &&
+      bytes[at + 6] === 0x22
+    ) {
+      return at;
+    }
+  }
+  return -1;
+}

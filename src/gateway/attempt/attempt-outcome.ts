@@ -1,0 +1,75 @@
+import { UpstreamFault } from '../../convert/upstream-fault.ts';
+import type { UpstreamError, UpstreamErrorCode } from '../../upstream/error.ts';
+import { type Failure, isOwnTrouble } from './failure.ts';
+
+/** How attempts on nodes end that fail, for metrics and logs. */
+export const failedOutcomes = [
+  /** Other 4xx: the request was wrong. */
+  'client_error',
+  'rate_limited',
+  'server_error',
+  /** 401 or 403: it is the gateway's credential that the node refused. */
+  'credential_refused',
+  'redirect',
+  'connect_error',
+  /** No connection, no first byte, or silence. */
+  'timeout',
+  /** Longer than the total timeout. */
+  'too_long',
+  'reset',
+  /** An answer that is none, or that ended early. */
+  'bad_answer',
+  /** The gateway's own trouble: it could not ask, or had no room for the answer, or failed at it. */
+  'not_sent',
+] as const;
+
+/** How an attempt on a node ended. A closed set. */
+export type AttemptOutcome = (typeof failedOutcomes)[number] | 'ok' | 'cancelled';
+
+/** The outcome of an attempt that failed before its answer began. */
+export function outcomeOf(failure: Failure): AttemptOutcome {
+  switch (failure.kind) {
+    case 'status':
+    case 'event':
+      return outcomeOfStatus(failure.status);
+    case 'fault':
+      if (failure.cause !== undefined) return outcomeOfError(failure.cause);
+      return isReported(failure.fault) ? outcomeOfStatus(failure.status) : 'bad_answer';
+    case 'none':
+      if (failure.cause !== undefined) return outcomeOfError(failure.cause);
+      return isOwnTrouble(failure.error) ? 'not_sent' : 'bad_answer';
+  }
+}
+
+/** The outcome of an answer with this HTTP status. */
+export function outcomeOfStatus(status: number): AttemptOutcome {
+  if (status < 300) return 'ok';
+  if (status < 400) return 'redirect';
+  if (status === 429) return 'rate_limited';
+  if (status >= 500) return 'server_error';
+  return status === 401 || status === 403 ? 'credential_refused' : 'client_error';
+}
+
+export function outcomeOfError({ code }: UpstreamError): AttemptOutcome {
+  return byCode[code];
+}
+
+const byCode: Readonly<Record<UpstreamErrorCode, AttemptOutcome>> = {
+  local: 'not_sent',
+  connect_refused: 'connect_error',
+  connect_timeout: 'connect_error',
+  dns: 'connect_error',
+  tls: 'connect_error',
+  forbidden_address: 'connect_error',
+  first_byte_timeout: 'timeout',
+  idle_timeout: 'timeout',
+  total_timeout: 'too_long',
+  reset: 'reset',
+  protocol: 'bad_answer',
+  too_large: 'bad_answer',
+};
+
+/** Whether the node itself told of the failure; a promise is of an error body. */
+function isReported(fault: UpstreamFault | Promise<UpstreamFault>): boolean {
+  return !(fault instanceof UpstreamFault) || fault.kind === 'reported';
+}

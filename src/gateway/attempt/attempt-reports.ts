@@ -1,0 +1,105 @@
+import type { AttemptMetrics } from '../../observe/attempt-metrics.ts';
+import type { Log } from '../../observe/log.ts';
+import type { RequestMetrics } from '../../observe/request-metrics.ts';
+import type { PickedCandidate } from '../../routing/route.ts';
+import type { UpstreamError } from '../../upstream/error.ts';
+import { type AttemptOutcome, outcomeOf, outcomeOfStatus } from './attempt-outcome.ts';
+import type { Asked, Circuits } from './circuits.ts';
+import type { Failure } from './failure.ts';
+import { reportFailure } from './report-failure.ts';
+
+/** Who is told how attempts on nodes go: the circuits, the metrics, and the log. */
+export interface AttemptReports {
+  /** An answer has begun; one of the next three tells how it ended. */
+  began(candidate: PickedCandidate): void;
+  /** The answer is complete. */
+  ended(candidate: PickedCandidate, status: number): void;
+  /** The answer broke off after it had begun; `outcome` says by what. */
+  broke(candidate: PickedCandidate, outcome: AttemptOutcome, requestId: string, cause?: UpstreamError): void;
+  /** The caller left in the middle of the answer. */
+  left(candidate: PickedCandidate): void;
+  /** The caller left before an answer. */
+  abandoned(candidate: PickedCandidate): void;
+  /** The attempt failed before its answer began. Answers what the log says of it. */
+  failed(candidate: PickedCandidate, failure: Failure): string;
+  /** After this failure another node is tried. */
+  failedOver(failure: Failure): void;
+}
+
+/**
+ * Circuits as counts of tokens see them: whether a node can be reached concerns every request, but how it counts says nothing
+ * of how it answers, and callers count often.
+ */
+export function circuitsOfCounts(circuits: Circuits): Circuits {
+  const saysNothing = (asked: Asked): void => circuits.abandoned(asked);
+  return {
+    ...circuits,
+    began: () => {},
+    answered: saysNothing,
+    timedOut: saysNothing,
+    broke: saysNothing,
+  };
+}
+
+/** A shortage of our own is logged no more often than this. */
+const quietMs = 30_000;
+
+/**
+ * An error that a node reports in the middle of its answer may be about the request; a long answer is no failure either,
+ * and a fault of the gateway's own is not the node's.
+ */
+const saysNothing: ReadonlySet<AttemptOutcome> = new Set(['server_error', 'too_long', 'not_sent']);
+
+/** `now` is in milliseconds since 1970. */
+export function createAttemptReports(options: {
+  readonly circuits: Circuits;
+  readonly counters: AttemptMetrics;
+  readonly requests: RequestMetrics;
+  readonly log: Log;
+  readonly now: () => number;
+}): AttemptReports {
+  const { circuits, counters, requests, log, now } = options;
+  let shortageLoggedMs = Number.NEGATIVE_INFINITY;
+  const logShortage = ({ detail }: UpstreamError): void => {
+    if (Math.abs(now() - shortageLoggedMs) < quietMs) return;
+    shortageLoggedMs = now();
+    log.warn({ code: detail }, 'The gateway is short of sockets, ports or memory: requests are not sent');
+  };
+  return {
+    began: (candidate) => circuits.began(candidate),
+    ended(candidate, status) {
+      circuits.answered(candidate, status);
+      counters.attempted(candidate.node.id, outcomeOfStatus(status));
+    },
+    broke(candidate, outcome, requestId, cause) {
+      const { node, model } = candidate;
+      if (saysNothing.has(outcome)) circuits.abandoned(candidate);
+      else circuits.broke(candidate);
+      counters.attempted(node.id, outcome);
+      const code = cause?.detail === undefined ? {} : { code: cause.detail };
+      log.info(
+        { requestId, node: node.id, model, outcome, ...code },
+        'An answer broke off after it had begun',
+      );
+    },
+    left(candidate) {
+      circuits.answered(candidate, 200);
+      counters.attempted(candidate.node.id, 'cancelled');
+    },
+    abandoned(candidate) {
+      circuits.abandoned(candidate);
+      counters.attempted(candidate.node.id, 'cancelled');
+    },
+    failed(candidate, failure) {
+      const { node } = candidate;
+      reportFailure(circuits, candidate, failure, now());
+      const outcome = outcomeOf(failure);
+      counters.attempted(node.id, outcome);
+      const cause = 'cause' in failure ? failure.cause : undefined;
+      if (cause?.code === 'local') logShortage(cause);
+      const detail = cause?.detail ?? ('status' in failure ? failure.status : undefined);
+      return detail === undefined ? `${node.id}: ${outcome}` : `${node.id}: ${outcome} (${detail})`;
+    },
+    failedOver: (failure) => requests.failedOver(outcomeOf(failure)),
+  };
+}

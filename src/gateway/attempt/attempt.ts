@@ -1,0 +1,373 @@
+import type { TokenUsage } from '../../observe/request-record.ts';
+import type { CallerFormat } from '../../routing/caller-format.ts';
+import type { Candidate } from '../../store/store.ts';
+import { ByteBlocks } from '../../upstream/byte-blocks.ts';
+import type { UpstreamConnection } from '../../upstream/connection.ts';
+import type { UpstreamError } from '../../upstream/error.ts';
+import type { UpstreamHandler } from '../../upstream/handler.ts';
+import type { UpstreamHeaders } from '../../upstream/headers.ts';
+import { maskCredentials } from '../../upstream/mask-credentials.ts';
+import type { Pool } from '../../upstream/pool.ts';
+import type { UpstreamRequest } from '../../upstream/request.ts';
+import { send } from '../../upstream/send.ts';
+import { type Caller, type CallerListener, eventStreamHeaders } from '../answer/caller.ts';
+import { eventFault } from '../answer/event-fault.ts';
+import { beginsAsJson, HeldStream } from '../answer/held-stream.ts';
+import { mayReportError } from '../answer/reported-error.ts';
+import { StreamWatch } from '../answer/stream-watch.ts';
+import { lastTokenUsage } from '../answer/token-usage.ts';
+import { GatewayError } from '../errors/errors.ts';
+import type { Limits } from '../limits.ts';
+import { type AttemptOutcome, outcomeOfError } from './attempt-outcome.ts';
+import type { AttemptReports } from './attempt-reports.ts';
+import type { AttemptResult } from './attempt-result.ts';
+import { endByFault, type Interrupted } from './end-by-fault.ts';
+import { ErrorBody } from './error-body.ts';
+import { connectionFailure, type Failure } from './failure.ts';
+import { bodyHeaders, callerHeaders } from './headers.ts';
+
+/** What an attempt is told; all of it stays the same while it runs. */
+export interface AttemptOptions {
+  readonly caller: Caller;
+  readonly format: CallerFormat;
+  /** Whether the caller asked for a stream. */
+  readonly stream: boolean;
+  /** Headers of the gateway's own for an answer, flat: which node, how many attempts. */
+  readonly headers: readonly string[];
+  readonly limits: Limits;
+  readonly candidate: Candidate;
+  /** Told how an answer that has begun goes on. */
+  readonly reports: AttemptReports;
+  /** Called once, when the result is known. */
+  readonly settle: (result: AttemptResult) => void;
+}
+
+/**
+ * One request to one node, and its answer on the way to the caller.
+ *
+ * `waiting` for the head → `sniffing` (is the body a stream?) → `holding` a stream back until its first content →
+ * `streaming`; or `plain`: passed on as it comes; or `reporting`: what may be an error is collected, as it may repeat
+ * the credential, and goes on as `plain`; or `failing`: only an error body is collected. Until the first byte has gone
+ * to the caller the attempt can fail unseen; from then on it answers, well or not.
+ */
+export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
+  readonly #options: AttemptOptions;
+  readonly #connection: UpstreamConnection;
+  readonly #exchange: { abort(): void; readonly sent: boolean };
+  #stage: 'waiting' | 'sniffing' | 'holding' | 'streaming' | 'plain' | 'reporting' | 'failing' | 'over' =
+    'waiting';
+  #status = 0;
+  #headers: UpstreamHeaders | undefined;
+  #control: { pause(): void; resume(): void } | undefined;
+  #held: HeldStream | undefined;
+  #watch: StreamWatch | undefined;
+  #errorBody: ErrorBody | undefined;
+  #reported: ByteBlocks | undefined;
+  /** Whether the caller is no longer this attempt's to answer: it failed unseen, or the caller left. */
+  #isHandedBack = false;
+  /** The announced length of a plain answer, and its body where that came as one piece. */
+  #length = -1;
+  #whole: Buffer | undefined;
+  /** The last two pieces of a plain answer: its usage is there, or nowhere. */
+  #last: Buffer | undefined;
+  #lastButOne: Buffer | undefined;
+
+  constructor(pool: Pool, connection: UpstreamConnection, request: UpstreamRequest, options: AttemptOptions) {
+    this.#options = options;
+    this.#connection = connection;
+    options.caller.listener = this;
+    this.#exchange = send(pool, connection, request, this);
+  }
+
+  /** Whether the memory of the request's body is free again. */
+  get sent(): boolean {
+    return this.#exchange.sent;
+  }
+
+  onResponse(status: number, headers: UpstreamHeaders, control: { pause(): void; resume(): void }): void {
+    const { caller, limits, stream } = this.#options;
+    this.#status = status;
+    this.#headers = headers;
+    this.#control = control;
+    if (status >= 200 && status < 300) {
+      if (stream && !headers.isEncoded) this.#stage = 'sniffing';
+      else if (caller.started === 'nothing') this.#stage = 'plain';
+      else this.#failUnstreamed();
+      return;
+    }
+    this.#stage = 'failing';
+    this.#errorBody = new ErrorBody(limits.errorBodyBytes, this.#connection, () => this.#exchange.abort());
+    this.#settle({ kind: 'status', status, headers, body: this.#errorBody.whole });
+  }
+
+  onData(piece: Buffer) {
+    switch (this.#stage) {
+      case 'streaming':
+        return this.#follow(piece);
+      case 'plain':
+        return this.#passOn(piece);
+      case 'reporting':
+        return this.#collect(piece);
+      case 'sniffing':
+        return this.#sniff(piece);
+      case 'holding':
+        return this.#hold(piece);
+      case 'failing':
+        if (this.#errorBody?.take(piece) === false) this.#exchange.abort();
+        return;
+      default:
+        return;
+    }
+  }
+
+  onEnd() {
+    const { caller } = this.#options;
+    if (this.#stage === 'reporting') this.#passReported();
+    switch (this.#stage) {
+      case 'plain':
+        if (caller.started === 'nothing') this.#beginPlain();
+        this.#tellTokens(lastTokenUsage(this.#last, this.#lastButOne));
+        // First the answer: what is to be reported of it must not keep it back.
+        caller.end(this.#whole);
+        return this.#finish('ok');
+      case 'streaming':
+        this.#tellTokens(this.#watch?.usage());
+        if (this.#watch?.complete === false) return this.#breakStream(endedEarly(), 'bad_answer');
+        this.#pass(this.#watch?.rest() ?? []);
+        caller.end();
+        return this.#finish(this.#watch?.failed === true ? 'server_error' : 'ok');
+      case 'sniffing':
+      case 'holding':
+        return this.#fail({ kind: 'none', error: endedEarly(), cause: undefined });
+      case 'failing':
+        this.#errorBody?.end(true);
+        return;
+      default:
+        return;
+    }
+  }
+
+  onError(error: UpstreamError) {
+    const { caller } = this.#options;
+    if (this.#stage === 'failing') return this.#errorBody?.end(false);
+    if (this.#stage === 'over') return;
+    const failure = connectionFailure(error);
+    if (this.#stage === 'streaming') return this.#breakStream(failure.error, outcomeOfError(error), error);
+    if (this.#stage === 'plain' && caller.started === 'answer') {
+      caller.break();
+      return this.#finish(outcomeOfError(error), error);
+    }
+    this.#fail(failure);
+  }
+
+  /** What the header claims is not always so. */
+  #sniff(piece: Buffer) {
+    const { caller, format, limits } = this.#options;
+    if (!beginsAsJson(piece)) {
+      this.#stage = 'holding';
+      this.#held = new HeldStream(format, limits.heldBytes);
+      return this.#hold(piece);
+    }
+    if (caller.started === 'nothing') {
+      this.#stage = 'plain';
+      return this.#passOn(piece);
+    }
+    this.#failUnstreamed();
+  }
+
+  /** Keep-alives have begun the caller's stream, and this cannot go on with it. */
+  #failUnstreamed() {
+    this.#exchange.abort();
+    const error = new GatewayError('upstream_error', 'The model server did not answer with a stream.');
+    this.#fail({ kind: 'none', error, cause: undefined });
+  }
+
+  #hold(piece: Buffer) {
+    const { caller } = this.#options;
+    const held = this.#held;
+    if (held === undefined) return;
+    const verdict = held.take(piece);
+    if (held.hasIds) caller.sendsIds = true;
+    if (verdict === 'release') return this.#release(held);
+    if (verdict === 'hold') return;
+    this.#exchange.abort();
+    const said = maskCredentials(Buffer.from(held.error ?? '', 'latin1'), this.#connection);
+    const fault = eventFault(said.toString('utf8'));
+    this.#fail({ kind: 'event', status: fault.status, fault });
+  }
+
+  /** The first content is here: from now on everything goes to the caller as it comes. */
+  #release(held: HeldStream) {
+    const { caller, format, headers } = this.#options;
+    const watch = new StreamWatch(format, held.start, (bytes) => maskCredentials(bytes, this.#connection));
+    this.#watch = watch;
+    this.#held = undefined;
+    if (caller.started === 'nothing') {
+      const own = [...headers, ...eventStreamHeaders];
+      if (this.#headers !== undefined) callerHeaders(this.#headers, bodyHeaders(this.#headers, own));
+      caller.begin(this.#status, own);
+    }
+    caller.started = 'answer';
+    this.#stage = 'streaming';
+    caller.record?.contentBegan();
+    this.#answering();
+    for (const piece of held.pieces) this.#pass(watch.take(piece));
+  }
+
+  #follow(piece: Buffer) {
+    const pieces = this.#watch?.take(piece) ?? [];
+    if (pieces.length > 0) this.#options.caller.record?.piece();
+    this.#pass(pieces);
+  }
+
+  #pass(pieces: readonly Buffer[]) {
+    for (const piece of pieces) this.#write(piece);
+  }
+
+  #passOn(piece: Buffer) {
+    const { caller, limits } = this.#options;
+    if (caller.started === 'nothing' && mayReportError(piece, limits.errorBodyBytes)) {
+      this.#stage = 'reporting';
+      this.#reported = new ByteBlocks();
+      return this.#collect(piece);
+    }
+    this.#pour(piece, 0);
+  }
+
+  #collect(piece: Buffer) {
+    const reported = this.#reported;
+    reported?.add(piece);
+    if (reported !== undefined && reported.size > this.#options.limits.errorBodyBytes) this.#passReported();
+  }
+
+  #passReported() {
+    this.#stage = 'plain';
+    const said = this.#reported?.take() ?? Buffer.alloc(0);
+    this.#reported = undefined;
+    const masked = maskCredentials(said, this.#connection);
+    this.#pour(masked, masked.length - said.length);
+  }
+
+  /** `longer` is by how many bytes masking has made the answer longer. */
+  #pour(piece: Buffer, longer: number) {
+    this.#lastButOne = this.#last;
+    this.#last = piece;
+    if (this.#options.caller.started === 'nothing') {
+      this.#beginPlain(longer);
+      // That is all of it, and its end is told in a moment: ending with it costs less than to write it and then end.
+      if (piece.length === this.#length) {
+        this.#whole = piece;
+        return;
+      }
+    }
+    this.#write(piece);
+  }
+
+  #beginPlain(longer = 0) {
+    const { caller, headers } = this.#options;
+    const own = headers.slice();
+    const upstream = this.#headers;
+    if (upstream !== undefined) {
+      const length = upstream.get('content-length');
+      // RFC 9110, section 8.6: an answer of 204 has none.
+      if (length !== undefined && this.#status !== 204 && /^\d+$/.test(length)) {
+        this.#length = Number(length) + longer;
+        own.push('content-length', String(this.#length));
+      }
+      callerHeaders(upstream, bodyHeaders(upstream, own));
+    }
+    caller.begin(this.#status, own);
+    this.#answering();
+  }
+
+  #answering() {
+    const { reports, candidate, settle } = this.#options;
+    reports.began(candidate);
+    settle(answering);
+  }
+
+  #tellTokens(tokens: TokenUsage | undefined): void {
+    const { record } = this.#options.caller;
+    if (record !== undefined) record.tokens = tokens;
+  }
+
+  /** The answer has come to its end, good or bad. */
+  #finish(outcome: AttemptOutcome, cause?: UpstreamError) {
+    const { reports, candidate, caller } = this.#options;
+    this.#stage = 'over';
+    if (outcome === 'ok') return reports.ended(candidate, this.#status);
+    if (caller.record !== undefined) caller.record.broke = outcome;
+    reports.broke(candidate, outcome, caller.requestId, cause);
+  }
+
+  #write(piece: Buffer) {
+    if (!this.#options.caller.write(piece)) this.#control?.pause();
+  }
+
+  drained(): void {
+    this.#control?.resume();
+  }
+
+  /** The caller has heard nothing for a while: a comment, where one may stand, keeps its connection open. */
+  silent(): void {
+    const { caller } = this.#options;
+    if (this.#stage === 'plain' || this.#stage === 'reporting') return;
+    if (this.#stage === 'failing' || this.#stage === 'over') return;
+    if (this.#watch !== undefined && !this.#watch.atBoundary) return;
+    caller.keepAlive();
+  }
+
+  #breakStream(error: GatewayError, outcome: AttemptOutcome, cause?: UpstreamError) {
+    this.#options.caller.end(this.#watch?.broken(error));
+    this.#finish(outcome, cause);
+  }
+
+  #fail(failure: Failure) {
+    this.#stage = 'over';
+    this.#held = undefined;
+    this.#settle(failure);
+  }
+
+  #settle(failure: Failure) {
+    this.#isHandedBack = true;
+    this.#options.settle({ kind: 'failed', failure });
+  }
+
+  gone(): void {
+    this.#isHandedBack = true;
+    this.#exchange.abort();
+    this.#errorBody?.end(false);
+    const { caller, reports, candidate, settle } = this.#options;
+    if (this.#stage === 'streaming' || (this.#stage === 'plain' && caller.started === 'answer')) {
+      reports.left(candidate);
+    }
+    this.#stage = 'over';
+    settle({ kind: 'gone' });
+  }
+
+  failed(error: unknown): void {
+    if (this.#isHandedBack) {
+      this.#options.caller.caught('answer', error);
+      this.abort();
+    } else endByFault(error, this.#options, this);
+  }
+
+  abort(): void {
+    this.#exchange.abort();
+    this.#errorBody?.end(false);
+  }
+
+  lastWords(error: GatewayError): string | undefined {
+    return this.#watch?.broken(error);
+  }
+
+  broke(): void {
+    if (this.#stage !== 'over') this.#finish('not_sent');
+  }
+}
+
+const answering: AttemptResult = { kind: 'answering' };
+
+function endedEarly(): GatewayError {
+  return new GatewayError('upstream_error', 'The model server ended its answer early.');
+}

@@ -1,0 +1,45 @@
+import type { Caller } from '../answer/caller.ts';
+import { GatewayError } from '../errors/errors.ts';
+import { quietly } from '../guard.ts';
+import type { AttemptResult } from './attempt-result.ts';
+
+/** An attempt that is interrupted by a fault of the gateway's own. */
+export interface Interrupted {
+  /** Ends what is under way at the node. */
+  abort(): void;
+  /** How the caller's stream ends if it has begun; undefined breaks the connection. */
+  lastWords(error: GatewayError): string | undefined;
+  /** Reports that an answer broke off after it had begun. */
+  broke(): void;
+}
+
+/**
+ * Ends an attempt in which `error` was thrown: unseen if the caller has nothing of the answer yet, so that another node
+ * is tried; else in its stream, or by breaking its connection. Never throws.
+ */
+export function endByFault(
+  error: unknown,
+  { caller, settle }: { readonly caller: Caller; readonly settle: (result: AttemptResult) => void },
+  attempt: Interrupted,
+): void {
+  caller.caught('answer', error);
+  quietly(() => attempt.abort());
+  if (caller.started !== 'answer') {
+    settle({ kind: 'failed', failure: { kind: 'none', error: internalError(), cause: undefined } });
+    return;
+  }
+  let words: string | undefined;
+  quietly(
+    () => {
+      words = attempt.lastWords(internalError());
+    },
+    () => caller.interrupt(words),
+    () => attempt.broke(),
+  );
+  settle({ kind: 'answering' });
+}
+
+/** The error that a caller gets for a fault of the gateway's own. */
+export function internalError(): GatewayError {
+  return new GatewayError('internal', 'The gateway failed; its log says why.');
+}

@@ -1,0 +1,28 @@
+import type { InternalErrors } from '../../observe/internal-errors.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Router } from '../../routing/route.ts';
+import type { Pools } from '../../upstream/pools.ts';
+import type { ConversionReports } from '../conversion/conversion-reports.ts';
+import type { Limits } from '../limits.ts';
+import type { AttemptReports } from './attempt-reports.ts';
+import type { Circuits } from './circuits.ts';
+
+/** What trying nodes needs of the gateway. */
+export interface NodesContext {
+  readonly router: Router;
+  readonly circuits: Circuits;
+  readonly pools: Pools;
+  readonly limits: Limits;
+  readonly log: Log;
+  readonly internalErrors: InternalErrors;
+  /** Told of attempts. */
+  readonly reports: AttemptReports;
+  /** The same for requests that only count tokens. */
+  readonly countReports: AttemptReports;
+  /** Told of conversions. */
+  readonly conversions: ConversionReports;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** A monotonic clock in milliseconds. */
+  readonly clock: () => number;
+}

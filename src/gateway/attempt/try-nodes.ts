@@ -1,0 +1,187 @@
+import { ConversionError } from '../../convert/conversion-error.ts';
+import type { AttemptTrace, RequestTrace } from '../../observe/tracing.ts';
+import type { CallerFormat } from '../../routing/caller-format.ts';
+import type { NativeWish } from '../../routing/route.ts';
+import type { Candidate } from '../../store/store.ts';
+import type { UpstreamPath } from '../../upstream/paths.ts';
+import type { ModelRequest } from '../admission/model-request.ts';
+import type { Caller } from '../answer/caller.ts';
+import { conversionOf, convertFor } from '../conversion/convert-for.ts';
+import { convertedAttempt } from '../conversion/converted-attempt.ts';
+import { answerEstimate } from '../conversion/count-tokens.ts';
+import { modelRefused } from '../models.ts';
+import { Attempt } from './attempt.ts';
+import { outcomeOf } from './attempt-outcome.ts';
+import { type AttemptResult, withoutCredential } from './attempt-result.ts';
+import { type Failure, isWorthAnother, type NoAnswer, type Refused } from './failure.ts';
+import { servedHeaders } from './headers.ts';
+import type { NodesContext } from './nodes-context.ts';
+
+/** Who was tried: the last node, its name for the model, how many attempts there were, and how the failed ones failed. */
+export interface Tries {
+  node: string | undefined;
+  model: string | undefined;
+  failed: readonly string[] | undefined;
+  attempts: number;
+  /** The conversion that the last attempt ran, and the fields that it could not carry. */
+  conversion: string | undefined;
+  dropped: readonly string[] | undefined;
+  /** The request's span; undefined where traces are off. */
+  readonly trace: RequestTrace | undefined;
+}
+
+/** Nodes for which a request may be converted in vain; after these only nodes that need no conversion are tried. */
+const mostRefusals = 8;
+
+const paths: Readonly<Record<CallerFormat, UpstreamPath>> = {
+  chat: '/chat/completions',
+  completions: '/completions',
+  embeddings: '/embeddings',
+  responses: '/v1/responses',
+  messages: '/v1/messages',
+  count_tokens: '/v1/messages/count_tokens',
+};
+
+/**
+ * Tries one node after the other until one answers the caller. Settles with undefined once an answer is on its way,
+ * with 'gone' when the caller left, or with why no node answered. Throws GatewayError where the caller may have no node.
+ * `tries` is kept up to date for the record of the request.
+ */
+export async function tryNodes(
+  context: NodesContext,
+  caller: Caller,
+  request: ModelRequest,
+  tries: Tries,
+): Promise<NoAnswer | 'gone' | undefined> {
+  const { router, limits, reports, clock } = context;
+  const { format, key, inspection } = request;
+  const tried = new Set<string>();
+  const lastStart = clock() + limits.attemptsMs;
+  let wish: NativeWish = 'unknown';
+  let failure: Failure | undefined;
+  let refusals = 0;
+  let refused: Refused | undefined;
+  while (tries.attempts < limits.attempts && (tries.attempts === 0 || clock() <= lastStart)) {
+    const pick = router.next(inspection.model, key, format, tried, wish);
+    if (pick === undefined) break;
+    if (pick === 'ask') {
+      wish = conversionOf(context, request).needsNative() ? 'preferred' : 'any';
+      continue;
+    }
+    if ('code' in pick) {
+      // Disabled or revoked meanwhile: what an earlier attempt brought says more.
+      if (failure === undefined && refused === undefined) throw modelRefused(pick.code, inspection.model);
+      break;
+    }
+    const { candidate } = pick;
+    const { node, model } = candidate;
+    tried.add(node.id);
+    const native = pick.native && request.conversion?.begun !== true;
+    const prepared = native ? 'as it is' : convertFor(context, request, candidate);
+    if (prepared === 'estimate') {
+      giveEstimate(context, caller, request, tries);
+      return undefined;
+    }
+    if (prepared instanceof ConversionError) {
+      refused ??= { kind: 'refused', refusal: prepared };
+      refusals += 1;
+      if (refusals > mostRefusals) break;
+      if (refusals === mostRefusals) wish = 'only';
+      continue;
+    }
+    if (failure !== undefined) reports.failedOver(failure);
+    tries.node = node.id;
+    tries.model = model;
+    tries.attempts += 1;
+    // Now, not after the attempt: an answer that came at once is recorded before anybody who waits for it goes on.
+    tries.conversion = native ? undefined : request.conversion?.name;
+    tries.dropped = native ? undefined : request.conversion?.current.dropped;
+    const span = tries.trace?.attempt({
+      node: node.id,
+      model,
+      baseURL: node.resource.spec.baseURL,
+      number: tries.attempts,
+      format: native ? format : 'chat',
+      stream: inspection.stream,
+    });
+    const result = native
+      ? await attempt(context, caller, request, candidate, tries.attempts, span)
+      : await convertedAttempt(context, caller, request, candidate, tries.attempts, span);
+    if (result.kind === 'gone') {
+      reports.abandoned(candidate);
+      return 'gone';
+    }
+    if (result.kind === 'answering') return undefined;
+    failure = result.failure;
+    tries.failed = [...(tries.failed ?? []), reports.failed(candidate, failure)];
+    span?.failed(outcomeOf(failure));
+    if (native && format === 'count_tokens' && lacksCount(failure)) {
+      const impossible = convertFor(context, request, candidate);
+      if (impossible instanceof ConversionError) return { kind: 'refused', refusal: impossible };
+      giveEstimate(context, caller, request, tries);
+      return undefined;
+    }
+    if (!isWorthAnother(failure)) break;
+  }
+  return (
+    failure ??
+    refused ?? { kind: 'none', error: modelRefused('no_node_available', inspection.model), cause: undefined }
+  );
+}
+
+/** Whether a node that speaks messages has no endpoint that counts: an estimate is better than its 404. */
+function lacksCount(failure: Failure): boolean {
+  return failure.kind === 'status' && (failure.status === 404 || failure.status === 405);
+}
+
+function giveEstimate(context: NodesContext, caller: Caller, request: ModelRequest, tries: Tries): void {
+  const conversion = conversionOf(context, request);
+  // A node whose `/tokenize` could be asked may speak messages too.
+  conversion.name = 'count_tokens->estimate';
+  context.conversions.ran(conversion.name, conversion.current.dropped);
+  tries.conversion = conversion.name;
+  answerEstimate(caller, conversion);
+}
+
+function attempt(
+  { circuits, pools, limits, reports }: NodesContext,
+  caller: Caller,
+  { format, inspection, headers, body }: ModelRequest,
+  candidate: Candidate,
+  number: number,
+  span: AttemptTrace | undefined,
+): Promise<AttemptResult> {
+  const { node, model } = candidate;
+  const { credentials } = node;
+  if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);
+  let bytes: Buffer;
+  try {
+    bytes = body.named(model, inspection);
+  } catch (error) {
+    circuits.abandoned(candidate);
+    throw error;
+  }
+  return new Promise((settle) => {
+    const made = new Attempt(
+      pools.pool(node.id, credentials.connection),
+      credentials.connection,
+      {
+        method: 'POST',
+        path: paths[format],
+        headers: span === undefined ? headers : span.headers(headers),
+        body: bytes,
+      },
+      {
+        caller,
+        format,
+        limits,
+        candidate,
+        reports,
+        settle,
+        stream: inspection.stream,
+        headers: servedHeaders(node.id, number),
+      },
+    );
+    body.lend(made);
+  });
+}

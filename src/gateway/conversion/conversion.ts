@@ -1,0 +1,171 @@
+import type { ChatRequest } from '../../convert/chat-request.ts';
+import type { ConvertedError } from '../../convert/conversion.ts';
+import { ConversionError } from '../../convert/conversion-error.ts';
+import { type Converted, type ConvertedFormat, convertedFormats } from '../../convert/converted-formats.ts';
+import type { Dialect } from '../../convert/dialect.ts';
+import { randomId } from '../../convert/ids.ts';
+import { needsNative } from '../../convert/needs-native.ts';
+import type { UpstreamFault } from '../../convert/upstream-fault.ts';
+import { dialectOf } from '../../routing/candidate-dialect.ts';
+import type { Candidate } from '../../store/store.ts';
+import type { AssembledBody } from '../../upstream/request.ts';
+import type { BufferShare } from '../admission/buffer-budget.ts';
+import type { Scanned } from '../admission/json-scan.ts';
+import { GatewayError } from '../errors/errors.ts';
+import { LongTexts } from './long-texts.ts';
+
+/** What conversions are called. Constants: a text put together for each request is hashed anew by all who count it. */
+const names = {
+  messages: 'messages->chat',
+  responses: 'responses->chat',
+  completions: 'completions->chat',
+  tokenize: 'count_tokens->tokenize',
+  estimate: 'count_tokens->estimate',
+} as const;
+
+/** The name of a conversion, such as `messages->chat`. */
+export type ConversionName = (typeof names)[keyof typeof names];
+
+/** Every name that a conversion may have. */
+export const conversionNames: readonly ConversionName[] = Object.values(names);
+
+const nothing: Scanned = { longStrings: [], oddNumbers: false };
+
+/** What a body that is converted takes besides its own bytes: it parsed, and what is sent. */
+const copies = 2;
+
+/**
+ * The conversions of one request. Each node's is made from the caller's own body, which is parsed once, and only when
+ * some node needs it. Made for requests that are converted; passed-through ones have none.
+ */
+export class Conversion {
+  readonly format: ConvertedFormat;
+  /** What the caller has seen of the opening of a stream; the stream of another node goes on with it. */
+  opened: unknown;
+  /** Whether the caller has been sent the head of a converted stream: from then on every node is converted for. */
+  begun = false;
+  name: ConversionName;
+  readonly #strict: boolean;
+  readonly #now: () => number;
+  readonly #share: BufferShare;
+  readonly #scanned: Scanned;
+  #held: number;
+  #bytes: Buffer | undefined;
+  #body: unknown;
+  #current: Converted | undefined;
+  #texts = new LongTexts();
+
+  /**
+   * `share` bounds what is held; without room for this request GatewayError is thrown. `scanned` is what
+   * the inspection found in `bytes`.
+   */
+  constructor(
+    format: ConvertedFormat,
+    bytes: Buffer,
+    options: {
+      readonly strict: boolean;
+      readonly now: () => number;
+      readonly share: BufferShare;
+      readonly scanned?: Scanned;
+    },
+  ) {
+    this.#share = options.share;
+    this.#held = bytes.length * copies;
+    const refused = this.#share.take(this.#held);
+    if (refused !== undefined) throw refused;
+    this.format = format;
+    this.name = format === 'count_tokens' ? names.estimate : names[format];
+    this.#bytes = bytes;
+    this.#strict = options.strict;
+    this.#now = options.now;
+    this.#scanned = options.scanned ?? nothing;
+  }
+
+  /**
+   * Converts the request for this candidate, for `current`; answers why it cannot be. Throws GatewayError for a body
+   * that is not JSON.
+   */
+  prepare(candidate: Candidate): ConversionError | undefined {
+    try {
+      const dialect = dialectOf(candidate);
+      this.#current = this.#convert(candidate.model, dialect, this.#strict);
+      if (this.format === 'count_tokens') this.name = dialect.tokenize ? names.tokenize : names.estimate;
+      return undefined;
+    } catch (error) {
+      if (error instanceof ConversionError) return error;
+      throw error;
+    }
+  }
+
+  /** The request as it was converted last. */
+  get current(): Converted {
+    if (this.#current === undefined) throw new Error('no request was converted yet');
+    return this.#current;
+  }
+
+  /** Whether requests to the node are still to be written: a stream of several choices asks for one after the other. */
+  get isUnsent(): boolean {
+    return this.#current !== undefined && this.#current.chats.length > 0;
+  }
+
+  /** `x-model-gateway-conversion` and `-dropped`, flat. The paths are bounded and printable already. */
+  get headers(): readonly string[] {
+    const { dropped } = this.current;
+    const headers = ['x-model-gateway-conversion', this.name];
+    if (dropped.length > 0) headers.push('x-model-gateway-dropped', dropped.join(', '));
+    return headers;
+  }
+
+  /** Whether tokens are to be counted and this candidate's node cannot do it. */
+  estimates(candidate: Candidate): boolean {
+    return this.format === 'count_tokens' && !dialectOf(candidate).tokenize;
+  }
+
+  /** Whether the conversion would lose something, or refuse the request, wherever it goes. */
+  needsNative(): boolean {
+    return needsNative(this.format, this.#parsed(), this.#now);
+  }
+
+  /** A chat request of this conversion as it is sent. */
+  body(chat: ChatRequest): AssembledBody {
+    return this.#texts.body(chat);
+  }
+
+  refusal(error: ConversionError): ConvertedError {
+    return convertedFormats[this.format].refusal(error);
+  }
+
+  failure(fault: UpstreamFault): ConvertedError {
+    return convertedFormats[this.format].failure(fault);
+  }
+
+  /** The end of a stream that keep-alives have opened and that no node has filled. */
+  failedStream(fault: UpstreamFault): string {
+    return this.#current?.stream(0, this.opened).fail(fault).join('') ?? '';
+  }
+
+  /** Lets the body go: a stream may run long after it was sent. Nothing can be written any more. May be called twice. */
+  release(): void {
+    this.#share.give(this.#held);
+    this.#held = 0;
+    this.#bytes = undefined;
+    this.#body = undefined;
+    this.#texts = new LongTexts();
+  }
+
+  #convert(model: string, dialect: Dialect, strict: boolean): Converted {
+    const options = { model, dialect, strict, newId: randomId, now: this.#now };
+    return convertedFormats[this.format].convert(this.#parsed(), options);
+  }
+
+  #parsed(): unknown {
+    if (this.#bytes === undefined) return this.#body;
+    try {
+      this.#body = this.#texts.parse(this.#bytes, this.#scanned);
+    } catch {
+      throw new GatewayError('invalid_json', 'The request body is not valid JSON.');
+    }
+    this.#bytes = undefined;
+    return this.#body;
+  }
+}

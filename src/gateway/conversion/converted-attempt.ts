@@ -1,0 +1,54 @@
+import type { AttemptTrace } from '../../observe/tracing.ts';
+import type { Candidate } from '../../store/store.ts';
+import type { ModelRequest } from '../admission/model-request.ts';
+import type { Caller } from '../answer/caller.ts';
+import { type AttemptResult, withoutCredential } from '../attempt/attempt-result.ts';
+import { servedHeaders } from '../attempt/headers.ts';
+import type { NodesContext } from '../attempt/nodes-context.ts';
+import { conversionOf } from './convert-for.ts';
+import { ConvertedPlain } from './converted-plain.ts';
+import type { ConvertedOptions } from './converted-request.ts';
+import { ConvertedStreaming } from './converted-stream.ts';
+import { NodeCount } from './count-tokens.ts';
+
+/** Asks a node in chat-completions for a caller of another format, as the request's conversion has prepared it. */
+export function convertedAttempt(
+  context: NodesContext,
+  caller: Caller,
+  request: ModelRequest,
+  candidate: Candidate,
+  number: number,
+  span: AttemptTrace | undefined,
+): Promise<AttemptResult> {
+  const { node } = candidate;
+  const { credentials } = node;
+  const { pools, limits, log, reports, conversions } = context;
+  if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);
+  const conversion = conversionOf(context, request);
+  conversions.ran(conversion.name, conversion.current.dropped);
+  return new Promise((settle) => {
+    const options: ConvertedOptions = {
+      pool: pools.pool(node.id, credentials.connection),
+      connection: credentials.connection,
+      caller,
+      conversion,
+      converted: conversion.current,
+      idempotencyKey: request.idempotencyKey,
+      limits,
+      share: request.share,
+      log,
+      candidate,
+      reports,
+      span,
+      headers: [...servedHeaders(node.id, number), ...conversion.headers],
+      onLost: (lost) => conversions.lost(conversion.name, lost),
+      settle: (result) => {
+        settle(result);
+        if (result.kind === 'failed') conversions.failed(candidate, result.failure);
+      },
+    };
+    if (request.format === 'count_tokens') new NodeCount(options);
+    else if (request.inspection.stream) new ConvertedStreaming(options);
+    else new ConvertedPlain(options);
+  });
+}

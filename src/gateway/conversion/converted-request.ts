@@ -1,0 +1,70 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Converted } from '../../convert/converted-formats.ts';
+import type { Log } from '../../observe/log.ts';
+import type { AttemptTrace } from '../../observe/tracing.ts';
+import type { Candidate } from '../../store/store.ts';
+import type { UpstreamConnection } from '../../upstream/connection.ts';
+import type { UpstreamHandler } from '../../upstream/handler.ts';
+import type { Pool } from '../../upstream/pool.ts';
+import { send } from '../../upstream/send.ts';
+import type { BufferShare } from '../admission/buffer-budget.ts';
+import { hopsHeader, nextHop } from '../admission/hops.ts';
+import type { Caller } from '../answer/caller.ts';
+import type { AttemptReports } from '../attempt/attempt-reports.ts';
+import type { AttemptResult } from '../attempt/attempt-result.ts';
+import type { Limits } from '../limits.ts';
+import type { Conversion } from './conversion.ts';
+
+/** What an attempt on a node that is asked in chat-completions is told; all of it stays the same while it runs. */
+export interface ConvertedOptions {
+  readonly pool: Pool;
+  readonly connection: UpstreamConnection;
+  readonly caller: Caller;
+  readonly conversion: Conversion;
+  readonly converted: Converted;
+  /** For the node; undefined if the caller sent none. */
+  readonly idempotencyKey: string | undefined;
+  /** Headers of the gateway's own for an answer, flat: which node, how many attempts, what was converted. */
+  readonly headers: readonly string[];
+  readonly limits: Limits;
+  readonly share: BufferShare;
+  readonly log: Log;
+  readonly candidate: Candidate;
+  /** Told how an answer that has begun goes on. */
+  readonly reports: AttemptReports;
+  /** The attempt's span; undefined where traces are off. */
+  readonly span: AttemptTrace | undefined;
+  /** Told what the node said and the caller's format cannot. */
+  readonly onLost: (lost: readonly string[]) => void;
+  /** Called once, when the outcome is known. */
+  readonly settle: (result: AttemptResult) => void;
+}
+
+/** What means the same whatever the body's format is. */
+const passed = ['traceparent', 'tracestate'] as const;
+
+/** Sends the next chat request of a converted one. Throws where all were sent. */
+export function sendNextChat(
+  { pool, connection, caller, conversion, converted, idempotencyKey, span }: ConvertedOptions,
+  handler: UpstreamHandler,
+): { abort(): void } {
+  const chat = converted.chats.shift();
+  if (chat === undefined) throw new Error('every chat request was sent already');
+  const callers = chatHeaders(caller.request.headers);
+  // Several requests under one key would all get the answer of the first.
+  if (idempotencyKey !== undefined && converted.choices === 1)
+    callers.push('idempotency-key', idempotencyKey);
+  const headers = span === undefined ? callers : span.headers(callers);
+  const body = conversion.body(chat);
+  return send(pool, connection, { method: 'POST', path: '/chat/completions', headers, body }, handler);
+}
+
+/** The caller's headers that a node gets with a converted request, flat. */
+function chatHeaders(headers: IncomingHttpHeaders): string[] {
+  const flat = ['content-type', 'application/json', hopsHeader, nextHop(headers)];
+  for (const name of passed) {
+    const value = headers[name];
+    if (typeof value === 'string') flat.push(name, value);
+  }
+  return flat;
+}

@@ -1,0 +1,288 @@
+import type { ConvertedStream } from '../../convert/conversion.ts';
+import { UpstreamFault } from '../../convert/upstream-fault.ts';
+import type { UpstreamError } from '../../upstream/error.ts';
+import type { UpstreamHeaders } from '../../upstream/headers.ts';
+import { type CallerListener, eventStreamHeaders } from '../answer/caller.ts';
+import { unreadable } from '../answer/collected-answer.ts';
+import { addTokenUsage, chatTokenUsage } from '../answer/token-usage.ts';
+import { outcomeOf } from '../attempt/attempt-outcome.ts';
+import { endByFault, type Interrupted } from '../attempt/end-by-fault.ts';
+import { ErrorBody } from '../attempt/error-body.ts';
+import type { Failure } from '../attempt/failure.ts';
+import { callerHeaders } from '../attempt/headers.ts';
+import type { GatewayError } from '../errors/errors.ts';
+import { quietly } from '../guard.ts';
+import { answerFault, connectionFault, cutBy, maskFault, statusFault } from './converted-failure.ts';
+import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
+
+/** What may follow the end of an answer before its connection is given up. */
+const mostAfterEnd = 64 * 1024;
+
+/**
+ * An attempt whose answer is converted event by event. The choices of a request come one after the other. What a piece
+ * of the node's bytes completes goes to the caller in one write, at once; until the first of it the attempt can fail
+ * unseen.
+ */
+export class ConvertedStreaming implements CallerListener, Interrupted {
+  readonly #options: ConvertedOptions;
+  #choice = 0;
+  #stream: ConvertedStream<unknown>;
+  #exchange: { abort(): void };
+  #control: { pause(): void; resume(): void } | undefined;
+  #headers: UpstreamHeaders | undefined;
+  #errorBody: ErrorBody | undefined;
+  #stage: 'reading' | 'failing' | 'over' = 'reading';
+  /** Whether the caller is no longer this attempt's to answer: it failed unseen, or the caller left. */
+  #isHandedBack = false;
+  /** Whether the caller has been given content: from then on this attempt answers, well or not. */
+  #answering = false;
+  /** Whether the caller takes no more for now. */
+  #full = false;
+  #afterEnd = 0;
+
+  constructor(options: ConvertedOptions) {
+    this.#options = options;
+    options.caller.listener = this;
+    this.#stream = options.converted.stream(0, options.conversion.opened);
+    this.#exchange = this.#ask();
+  }
+
+  #onResponse(status: number, headers: UpstreamHeaders, control: { pause(): void; resume(): void }) {
+    this.#control = control;
+    this.#headers = headers;
+    if (this.#full) control.pause();
+    if (status >= 200 && status < 300) {
+      if (headers.isEncoded) this.#fault(unreadable());
+      return;
+    }
+    this.#stage = 'failing';
+    const { limits, connection } = this.#options;
+    this.#errorBody = new ErrorBody(limits.errorBodyBytes, connection, () => this.#exchange.abort());
+    this.#fail(statusFault(status, headers, this.#errorBody.whole));
+  }
+
+  #onData(piece: Buffer) {
+    if (this.#stage === 'reading') return this.#read((stream) => stream.push(piece));
+    if (this.#stage === 'failing') {
+      if (this.#errorBody?.take(piece) === false) this.#exchange.abort();
+      return;
+    }
+    this.#afterEnd += piece.length;
+    if (this.#afterEnd > mostAfterEnd) this.#exchange.abort();
+  }
+
+  #onEnd() {
+    this.#errorBody?.end(true);
+    if (this.#stage === 'reading') this.#read((stream) => stream.end(), truncated);
+  }
+
+  #onError(error: UpstreamError) {
+    this.#errorBody?.end(false);
+    if (this.#stage !== 'reading') return;
+    if (this.#headers === undefined) return this.#fail(connectionFault(error));
+    const cut = cutBy(error);
+    this.#read(
+      (stream) => stream.end(cut),
+      () => cut,
+      error,
+    );
+  }
+
+  drained(): void {
+    this.#full = false;
+    this.#control?.resume();
+  }
+
+  /** The caller has heard nothing for a while: whatever its format has for that keeps its connection open. */
+  silent(): void {
+    const { caller, conversion } = this.#options;
+    if (this.#stage !== 'reading' || this.#full) return;
+    this.#begin([]);
+    caller.started = this.#answering ? 'answer' : 'keepAlives';
+    this.#write(this.#stream.keepAlive().join(''));
+    conversion.opened = this.#stream.opened;
+  }
+
+  gone(): void {
+    const { candidate, reports } = this.#options;
+    if (this.#answering && this.#stage === 'reading') reports.left(candidate);
+    this.#stage = 'over';
+    this.#exchange.abort();
+    this.#errorBody?.end(false);
+    this.#isHandedBack = true;
+    this.#options.settle({ kind: 'gone' });
+  }
+
+  failed(error: unknown): void {
+    if (this.#isHandedBack) {
+      this.#options.caller.caught('answer', error);
+      quietly(() => this.abort());
+    } else endByFault(error, this.#options, this);
+  }
+
+  abort(): void {
+    this.#exchange.abort();
+    this.#errorBody?.end(false);
+  }
+
+  lastWords({ message }: GatewayError): string {
+    return this.#stream.fail(new UpstreamFault('interrupted', message, { status: 500 })).join('');
+  }
+
+  broke(): void {
+    if (this.#stage === 'over') return;
+    this.#stage = 'over';
+    const { candidate, caller, reports } = this.#options;
+    if (caller.record !== undefined) caller.record.broke = 'not_sent';
+    reports.broke(candidate, 'not_sent', caller.requestId);
+  }
+
+  #ask(): { abort(): void } {
+    const choice = this.#choice;
+    // What comes behind the end of a choice must not be taken for the next one's.
+    const isCurrent = (): boolean => this.#choice === choice;
+    return sendNextChat(this.#options, {
+      onResponse: (status, headers, control) => this.#onResponse(status, headers, control),
+      onData: (piece) => (isCurrent() ? this.#onData(piece) : undefined),
+      onEnd: () => (isCurrent() ? this.#onEnd() : undefined),
+      onError: (error) => (isCurrent() ? this.#onError(error) : undefined),
+      failed: (error) => this.failed(error),
+    });
+  }
+
+  /** Converts, gives the caller what came of it, and sees how the stream stands. `atEnd`: nothing more will come. */
+  #read(
+    convert: (stream: ConvertedStream<unknown>) => string[],
+    atEnd?: () => UpstreamFault,
+    cause?: UpstreamError,
+  ) {
+    const stream = this.#stream;
+    const events = this.#guarded(convert);
+    if (events === undefined) return;
+    const { fault, done } = stream;
+    if (done && this.#isLast()) return this.#finish(events);
+    if (events.length > 0) this.#give(events);
+    if (fault !== undefined) this.#fault(fault, cause);
+    else if (done) this.#guarded(() => this.#nextChoice());
+    else if (atEnd !== undefined) this.#fault(atEnd(), cause);
+  }
+
+  /** A mistake of the conversion's own must end this answer, not the process. */
+  #guarded<T>(act: (stream: ConvertedStream<unknown>) => T): T | undefined {
+    try {
+      return act(this.#stream);
+    } catch (error) {
+      this.#options.caller.caught('answer', error);
+      this.#fault(new UpstreamFault('malformed', 'The answer of the model server could not be converted.'));
+      return undefined;
+    }
+  }
+
+  #isLast(): boolean {
+    return this.#choice === this.#options.converted.choices - 1;
+  }
+
+  #nextChoice(): void {
+    const { converted, onLost } = this.#options;
+    onLost(this.#stream.lost);
+    this.#tellTokens();
+    this.#control?.resume();
+    this.#choice += 1;
+    this.#headers = undefined;
+    this.#control = undefined;
+    this.#stream = converted.stream(this.#choice, this.#stream.opened);
+    this.#exchange = this.#ask();
+  }
+
+  #give(events: readonly string[]) {
+    if (this.#answering) this.#options.caller.record?.piece();
+    else this.#answer();
+    this.#write(events.join(''));
+  }
+
+  #finish(events: readonly string[]): void {
+    const { caller, onLost, candidate, reports } = this.#options;
+    this.#answer();
+    this.#tellTokens();
+    this.#stage = 'over';
+    reports.ended(candidate, 200);
+    onLost(this.#stream.lost);
+    caller.end(events.join(''));
+    // The rest of the node's answer is read so that its connection can serve the next request.
+    this.#control?.resume();
+  }
+
+  /** From here on the caller is told everything. */
+  #answer(): void {
+    if (this.#answering) return;
+    this.#answering = true;
+    this.#begin([
+      ...this.#options.headers,
+      ...(this.#headers === undefined ? [] : callerHeaders(this.#headers)),
+    ]);
+    this.#options.caller.started = 'answer';
+    this.#options.caller.record?.contentBegan();
+    const { candidate, reports, settle } = this.#options;
+    reports.began(candidate);
+    settle({ kind: 'answering' });
+  }
+
+  #begin(headers: readonly string[]): void {
+    const { caller, conversion } = this.#options;
+    conversion.begun = true;
+    if (caller.started !== 'nothing') return;
+    const named = headers.length > 0 ? headers : conversion.headers;
+    caller.begin(200, [...named, ...eventStreamHeaders, 'content-type', 'text/event-stream; charset=utf-8']);
+  }
+
+  /** The choices of one request add up. */
+  #tellTokens(): void {
+    const { record } = this.#options.caller;
+    if (record !== undefined)
+      record.tokens = addTokenUsage(record.tokens, chatTokenUsage(this.#stream.usage));
+  }
+
+  #write(text: string): void {
+    if (text === '' || this.#options.caller.write(text)) return;
+    this.#full = true;
+    this.#control?.pause();
+  }
+
+  #fault(fault: UpstreamFault, cause?: UpstreamError): void {
+    this.#exchange.abort();
+    const { connection } = this.#options;
+    const failure =
+      cause === undefined ? answerFault(maskFault(fault, connection), this.#headers) : connectionFault(cause);
+    this.#stage = 'over';
+    this.#fail(failure);
+  }
+
+  /** Unseen, the attempt has failed; after content its stream ends as its format says that it broke. */
+  #fail(failure: Failure) {
+    const { settle } = this.#options;
+    if (!this.#answering) {
+      if (this.#stage === 'reading') this.#stage = 'over';
+      this.#isHandedBack = true;
+      return settle({ kind: 'failed', failure });
+    }
+    if (failure.kind !== 'fault') return;
+    const { candidate, caller, reports } = this.#options;
+    const outcome = outcomeOf(failure);
+    if (caller.record !== undefined) caller.record.broke = outcome;
+    this.#tellTokens();
+    reports.broke(candidate, outcome, caller.requestId, failure.cause);
+    this.#break(failure.fault).catch((error: unknown) => this.failed(error));
+  }
+
+  async #break(fault: UpstreamFault | Promise<UpstreamFault>): Promise<void> {
+    const known = fault instanceof UpstreamFault ? fault : await fault;
+    const { caller, onLost } = this.#options;
+    this.#stage = 'over';
+    caller.end(this.#stream.fail(known).join(''));
+    onLost(this.#stream.lost);
+  }
+}
+
+function truncated(): UpstreamFault {
+  return new UpstreamFault('truncated', 'The model server ended its answer before it was complete.');
+}

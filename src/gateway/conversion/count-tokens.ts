@@ -1,0 +1,129 @@
+import {
+  countTokensReply,
+  estimateTokens,
+  readTokenizeReply,
+  tokenizeRequest,
+} from '../../convert/messages-count.ts';
+import { UpstreamError } from '../../upstream/error.ts';
+import { send } from '../../upstream/send.ts';
+import { hopsHeader, nextHop } from '../admission/hops.ts';
+import type { Caller, CallerListener } from '../answer/caller.ts';
+import { CollectedAnswer } from '../answer/collected-answer.ts';
+import { endByFault, type Interrupted } from '../attempt/end-by-fault.ts';
+import { connectionFailure, type Failure } from '../attempt/failure.ts';
+import { GatewayError } from '../errors/errors.ts';
+import { guarded } from '../guard.ts';
+import type { Conversion } from './conversion.ts';
+import type { ConvertedOptions } from './converted-request.ts';
+
+/** Longest time for a count. An estimate is there at once, and callers count often. */
+const patienceMs = 10_000;
+
+/** Answers a count of tokens with an estimate, and says so. */
+export function answerEstimate(caller: Caller, { current, headers }: Conversion): void {
+  const [chat] = current.chats;
+  answerCount(caller, chat === undefined ? 1 : estimateTokens(chat), headers);
+}
+
+/**
+ * An attempt to let a node's `/tokenize` count. Where that fails the answer is the estimate:
+ * it is better than an error about something that the caller did not ask for.
+ */
+export class NodeCount implements CallerListener, Interrupted {
+  readonly #options: ConvertedOptions;
+  readonly #answer: CollectedAnswer;
+  readonly #timer: NodeJS.Timeout;
+  #over = false;
+
+  constructor(options: ConvertedOptions) {
+    const { pool, connection, caller, converted, span } = options;
+    this.#options = options;
+    caller.listener = this;
+    const body = Buffer.from(JSON.stringify(tokenizeRequest(converted.chats[0] ?? nothing)));
+    const own = ['content-type', 'application/json', hopsHeader, nextHop(caller.request.headers)];
+    const headers = span === undefined ? own : span.headers(own);
+    this.#timer = setTimeout(
+      guarded(this, () => this.#estimate(connectionFailure(new UpstreamError('first_byte_timeout', false)))),
+      patienceMs,
+    );
+    this.#answer = new CollectedAnswer(
+      (handler) => send(pool, connection, { method: 'POST', path: '/tokenize', headers, body }, handler),
+      options,
+      {
+        answered: (bytes) => this.#count(bytes),
+        failed: (error) => this.failed(error),
+        failedWith: (failure) => this.#estimate(failure),
+      },
+    );
+  }
+
+  drained(): void {}
+
+  silent(): void {}
+
+  gone(): void {
+    if (this.#over) return;
+    this.#stop();
+    this.#options.settle({ kind: 'gone' });
+  }
+
+  failed(error: unknown): void {
+    endByFault(error, this.#options, this);
+  }
+
+  abort(): void {
+    this.#stop();
+  }
+
+  /** A count is one text: it can only be broken off. */
+  lastWords(): undefined {}
+
+  broke(): void {}
+
+  #count(bytes: Buffer) {
+    const tokens = readTokenizeReply(parse(bytes));
+    if (tokens === undefined) return this.#estimate(unreadable);
+    this.#stop();
+    const { caller, headers, candidate, reports, settle } = this.#options;
+    answerCount(caller, tokens, headers);
+    reports.ended(candidate, 200);
+    settle({ kind: 'answering' });
+  }
+
+  #estimate(failure: Failure) {
+    if (this.#over) return;
+    this.#stop();
+    const { caller, conversion, candidate, reports, settle } = this.#options;
+    conversion.name = 'count_tokens->estimate';
+    if (caller.record !== undefined) caller.record.conversion = conversion.name;
+    answerEstimate(caller, conversion);
+    reports.failed(candidate, failure);
+    settle({ kind: 'answering' });
+  }
+
+  #stop(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+    this.#answer.abort();
+  }
+}
+
+const unreadable: Failure = {
+  kind: 'none',
+  error: new GatewayError('upstream_error', 'The model server gave no count.'),
+  cause: undefined,
+};
+
+const nothing = { model: '', messages: [] };
+
+function answerCount(caller: Caller, tokens: number, headers: readonly string[]): void {
+  caller.answerJson(200, JSON.stringify(countTokensReply(tokens)), [...headers]);
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,56 @@
+import type { Candidate } from '../../store/store.ts';
+import type { CallerFormat } from '../caller-format.ts';
+import { isNative, tiersOf } from '../tiers.ts';
+
+/** Where a candidate stands in the order of picks. */
+export interface Rank {
+  /** From 1; within one group by weight, though chance decides there. */
+  readonly position: number;
+  /** Those that are picked from together, from 1; a group has its turn when those before it are used up. */
+  readonly tier: number;
+  /** The part of the group's picks that it gets, 0 to 1. */
+  readonly share: number;
+}
+
+/**
+ * The order in which routing picks from candidates that may all be asked: the healthy ones by tier, then the demoted
+ * ones likewise. `preferNative` says that the conversion of the request would lose something.
+ */
+export function ranksOf(
+  candidates: readonly Candidate[],
+  options: {
+    readonly format: CallerFormat;
+    readonly preferNative: boolean;
+    readonly isDemoted: (candidate: Candidate) => boolean;
+  },
+): ReadonlyMap<Candidate, Rank> {
+  const { format, preferNative, isDemoted } = options;
+  const ranks = new Map<Candidate, Rank>();
+  let turn = 0;
+  for (const demoted of [false, true]) {
+    for (const tier of tiersOf(candidates, format)) {
+      const eligible = tier.candidates.filter((candidate) => isDemoted(candidate) === demoted);
+      const groups = preferNative
+        ? [
+            eligible.filter((candidate) => isNative(candidate, format)),
+            eligible.filter((candidate) => !isNative(candidate, format)),
+          ]
+        : [eligible];
+      for (const group of groups) {
+        if (group.length === 0) continue;
+        turn += 1;
+        const sum = group.reduce((total, { node }) => total + node.resource.spec.weight, 0);
+        for (const candidate of group.toSorted(byWeight)) {
+          const share = candidate.node.resource.spec.weight / sum;
+          ranks.set(candidate, { position: ranks.size + 1, tier: turn, share });
+        }
+      }
+    }
+  }
+  return ranks;
+}
+
+function byWeight({ node: one }: Candidate, { node: other }: Candidate): number {
+  const difference = other.resource.spec.weight - one.resource.spec.weight;
+  return difference !== 0 ? difference : one.id < other.id ? -1 : 1;
+}

@@ -1,0 +1,34 @@
+import { errorCode, errorText } from '../../observe/error-text.ts';
+import type { Log } from '../../observe/log.ts';
+
+/** What is said of a fault that every try meets until somebody ends it, such as a full disk. */
+interface Words {
+  readonly begins: string;
+  readonly ends: string;
+}
+
+/** Logs such a fault when it begins and when it becomes another one, not at each try; and once that it ended. */
+export class FaultLog {
+  readonly #log: Log;
+  readonly #words: Words;
+  #fault: string | undefined;
+
+  constructor(log: Log, words: Words) {
+    this.#log = log;
+    this.#words = words;
+  }
+
+  failed(error: unknown, fields: Readonly<Record<string, unknown>> = {}): void {
+    // Messages may name the temporary file of that try.
+    const fault = errorCode(error) ?? errorText(error);
+    if (fault === this.#fault) return;
+    this.#fault = fault;
+    this.#log.error({ err: error, ...fields }, this.#words.begins);
+  }
+
+  worked(fields: Readonly<Record<string, unknown>> = {}): void {
+    if (this.#fault === undefined) return;
+    this.#fault = undefined;
+    this.#log.info(fields, this.#words.ends);
+  }
+}

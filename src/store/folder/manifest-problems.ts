@@ -1,0 +1,137 @@
+import type { Log } from '../../observe/log.ts';
+import type { DataFolder } from './data-folder.ts';
+
+/** Why something that a manifest says is not in force. Safe to show: it quotes nothing of the text. */
+export interface FoundProblem {
+  /** What is not in force: all of a file, one document, or an object whose document is valid by itself. */
+  readonly scope: 'file' | 'document' | 'object';
+  /** Relative to the folder of manifests; empty for the folder itself. */
+  readonly file: string;
+  /** Position of the document in the file, from 1. */
+  readonly document?: number | undefined;
+  /** Line of the file, from 1. */
+  readonly line?: number | undefined;
+  /** `Kind/namespace/name`, where the document says at least that. */
+  readonly object?: string | undefined;
+  /** Such as `spec.priority`; empty for the document itself. */
+  readonly field?: string | undefined;
+  /** What is wrong, as a sentence that follows the field's name. */
+  readonly reason: string;
+  readonly remedy: string;
+}
+
+export interface ManifestProblem extends FoundProblem {
+  /** When the running process saw it first, in RFC 3339; undefined if no process has. */
+  readonly since: string | undefined;
+}
+
+/** How many files, documents and objects are not in force. */
+export type ProblemCounts = Readonly<Record<FoundProblem['scope'], number>>;
+
+/** Below the data folder. A folder of its own, so that it can be watched. */
+export const problemsFolder = 'problems';
+export const problemsFile = `${problemsFolder}/manifests.json`;
+/** Most problems that are kept for people; the counts are exact all the same. */
+const mostKept = 1_000;
+
+/**
+ * What of the manifests is not in force now, and since when. Kept in the data folder, so that commands and the console
+ * show it, and so that a restart does not make an old problem new.
+ */
+export class ManifestProblems {
+  readonly #folder: DataFolder;
+  readonly #log: Log;
+  readonly #now: () => number;
+  #current: readonly ManifestProblem[] = [];
+  #counts: ProblemCounts = { file: 0, document: 0, object: 0 };
+
+  /** `now` in milliseconds since 1970. */
+  constructor(folder: DataFolder, log: Log, now: () => number) {
+    this.#folder = folder;
+    this.#log = log;
+    this.#now = now;
+  }
+
+  /** At most 1,000, in the order in which they were found. */
+  get current(): readonly ManifestProblem[] {
+    return this.#current;
+  }
+
+  get counts(): ProblemCounts {
+    return this.#counts;
+  }
+
+  /** Takes over since when problems of the last run exist. */
+  async load(): Promise<void> {
+    this.#current = problemsIn(await this.#folder.read(problemsFile));
+  }
+
+  /**
+   * Takes what is wrong now; `holds` says whether a file is there and could be read. Settles when it is in the data folder
+   * too. If that cannot be written, it is logged.
+   */
+  async replace(found: Iterable<FoundProblem>, holds: (file: string) => boolean): Promise<void> {
+    const known = new Map(this.#current.map((problem) => [keyOf(problem), problem.since]));
+    const now = `${new Date(this.#now()).toISOString().slice(0, 19)}Z`;
+    const current: ManifestProblem[] = [];
+    const subjects = { file: new Set<string>(), document: new Set<string>(), object: new Set<string>() };
+    for (const problem of found) {
+      const { scope, file, document, object } = problem;
+      subjects[scope].add(scope === 'object' ? `${object}` : `${file} ${document ?? ''}`);
+      if (current.length < mostKept) current.push({ ...problem, since: known.get(keyOf(problem)) ?? now });
+    }
+    this.#counts = {
+      file: subjects.file.size,
+      document: subjects.document.size,
+      object: subjects.object.size,
+    };
+    const before = textOf(this.#current);
+    this.#tellFixed(current, holds);
+    this.#current = current;
+    const text = textOf(current);
+    if (text === before) return;
+    await this.#folder
+      .write(problemsFile, text)
+      .catch((error: unknown) =>
+        this.#log.error(
+          { err: error },
+          'The problems of the manifests could not be written to the data folder',
+        ),
+      );
+  }
+
+  #tellFixed(current: readonly ManifestProblem[], holds: (file: string) => boolean): void {
+    const bad = new Set(current.map(({ file }) => file));
+    for (const file of new Set(this.#current.map((problem) => problem.file))) {
+      if (!bad.has(file) && holds(file)) this.#log.info({ file }, 'A manifest file is valid again');
+    }
+  }
+}
+
+/** The problems that a file of the data folder holds; none if it is missing or damaged. */
+export function problemsIn(text: string | undefined): readonly ManifestProblem[] {
+  if (text === undefined) return [];
+  try {
+    const { problems } = JSON.parse(text) as { problems?: unknown };
+    return Array.isArray(problems) ? (problems as ManifestProblem[]) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Tells the same problem at another time: a line may move. */
+export function keyOf({ scope, file, object, field, reason }: FoundProblem): string {
+  return JSON.stringify([scope, file, object ?? '', field ?? '', reason]);
+}
+
+/** A problem on one line, as people read it: `demo.yaml:8 (document 1): spec.priority must be at most 100; lower it`. */
+export function problemText({ file, document, line, object, field, reason, remedy }: FoundProblem): string {
+  const place = `${file === '' ? 'the folder of manifests' : file}${line === undefined ? '' : `:${line}`}`;
+  const within = document === undefined ? '' : ` (document ${document})`;
+  const about = [object, field].filter((part) => part !== undefined && part !== '').join(' ');
+  return `${place}${within}: ${about === '' ? '' : `${about} `}${reason}; ${remedy}`;
+}
+
+function textOf(problems: readonly ManifestProblem[]): string {
+  return `${JSON.stringify({ problems }, null, 1)}\n`;
+}

@@ -1,0 +1,175 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import type { Stats } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { errorText } from '../../observe/error-text.ts';
+
+/** What tells whether a file changed, without reading it. */
+type Mark = string;
+
+export type FileNews =
+  | { readonly file: string; readonly text: string }
+  /** Gone. */
+  | { readonly file: string; readonly text: undefined }
+  | { readonly file: string; readonly problem: string };
+
+/** Bounds of a folder of manifests. */
+const maxFiles = 200_000;
+const maxFolders = 20_000;
+const maxDepth = 16;
+const maxFileBytes = 256 * 1024 * 1024;
+/** Walks for one look at a folder whose files are being renamed all the time. */
+const maxWalks = 5;
+/** A file written less than this before it was looked at may change again without another time of change. */
+const unsettledMs = 50;
+
+/**
+ * The `.yaml`, `.yml` and `.json` files below a folder, in the order of their paths.
+ *
+ * Names that start with a dot are passed over, and links are followed: a mounted ConfigMap holds links into a hidden
+ * folder, which is replaced at every change.
+ */
+export class FolderReader {
+  readonly #root: string;
+  readonly #now: () => number;
+  readonly #marks = new Map<string, Mark>();
+  #folders: readonly string[];
+  readonly #problems = new Map<string, string>();
+
+  /** `now` in milliseconds since 1970, as the file system counts. */
+  constructor(root: string, now: () => number) {
+    this.#root = root;
+    this.#now = now;
+    this.#folders = [root];
+  }
+
+  /** The folders that the last look went through, to be watched. */
+  get folders(): Iterable<string> {
+    return this.#folders;
+  }
+
+  /**
+   * Gives what changed since the last call; a file that cannot be read once for each problem.
+   * @throws Error when the folder itself cannot be read: nothing is known then, least of all that files are gone
+   */
+  async *news(): AsyncGenerator<FileNews> {
+    const found = await this.#look();
+    for (const file of [...this.#marks.keys()].filter((known) => !found.has(known))) {
+      this.#marks.delete(file);
+      this.#problems.delete(file);
+      yield { file, text: undefined };
+    }
+    for (const [file, stats] of [...found].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const mark = markOf(stats);
+      if (this.#marks.get(file) === mark) continue;
+      const read = await this.#read(file, stats);
+      if (read === undefined) continue;
+      const problem = 'problem' in read ? read.problem : undefined;
+      const told = problem !== undefined && this.#problems.get(file) === problem;
+      if (problem === undefined) this.#problems.delete(file);
+      else this.#problems.set(file, problem);
+      this.#marks.set(file, problem !== undefined || this.#isUnsettled(stats) ? `${mark}?` : mark);
+      if (!told) yield read;
+    }
+  }
+
+  #isUnsettled(stats: Stats | Error): boolean {
+    return !(stats instanceof Error) && this.#now() - stats.mtimeMs < unsettledMs;
+  }
+
+  async #read(file: string, stats: Stats | Error): Promise<FileNews | undefined> {
+    if (stats instanceof Error) return { file, problem: stats.message };
+    if (stats.size > maxFileBytes)
+      return { file, problem: `it is larger than ${maxFileBytes} bytes; split it` };
+    try {
+      const bytes = await readFile(join(this.#root, file));
+      if (!isUtf8(bytes)) return { file, problem: 'it is not UTF-8 text; save it as UTF-8' };
+      // As Latin-1 plain ASCII is decoded several times as fast; that counts at 25 MB on the requests' thread.
+      return { file, text: bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8') };
+    } catch (error) {
+      // Removed since it was listed: the next look finds it gone.
+      if (codeOf(error) === 'ENOENT') return undefined;
+      return { file, problem: errorText(error) };
+    }
+  }
+
+  /** A file that is renamed while its folder is walked may be seen under neither name: what seems gone is looked for again. */
+  async #look(): Promise<Map<string, Stats | Error>> {
+    let found = await this.#walk();
+    let gone = this.#goneFrom(found);
+    for (let walks = 1; gone !== '' && walks < maxWalks; walks += 1) {
+      const before = gone;
+      found = await this.#walk();
+      gone = this.#goneFrom(found);
+      if (gone === before) break;
+    }
+    return found;
+  }
+
+  #goneFrom(found: ReadonlyMap<string, unknown>): string {
+    return [...this.#marks.keys()].filter((known) => !found.has(known)).join('\n');
+  }
+
+  async #walk(): Promise<Map<string, Stats | Error>> {
+    const found = new Map<string, Stats | Error>();
+    const folders: Folder[] = [{ path: this.#root, above: [] }];
+    const walked: string[] = [];
+    for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+      walked.push(folder.path);
+      if (walked.length > maxFolders) throw new Error(`${this.#root} holds more than ${maxFolders} folders`);
+      const names = await this.#names(folder.path);
+      for (const name of names) {
+        if (name.startsWith('.')) continue;
+        const path = join(folder.path, name);
+        const isManifest = /\.(?:ya?ml|json)$/i.test(name);
+        const stats = await statOf(path);
+        if (stats === undefined) continue;
+        if (stats instanceof Error ? isManifest : isManifest && stats.isFile()) {
+          if (found.size >= maxFiles)
+            throw new Error(`${this.#root} holds more than ${maxFiles} manifest files`);
+          found.set(relative(this.#root, path), stats);
+        } else if (!(stats instanceof Error) && stats.isDirectory() && folder.above.length < maxDepth) {
+          // A link to a folder around it would be walked again and again.
+          const id = `${stats.dev}-${stats.ino}`;
+          if (!folder.above.includes(id)) folders.push({ path, above: [...folder.above, id] });
+        }
+      }
+    }
+    this.#folders = walked;
+    return found;
+  }
+
+  async #names(folder: string): Promise<string[]> {
+    try {
+      return await readdir(folder);
+    } catch (error) {
+      if (folder !== this.#root && codeOf(error) === 'ENOENT') return [];
+      throw error;
+    }
+  }
+}
+
+/** A folder to be walked, and what the file system calls it and those around it, below the root. */
+interface Folder {
+  readonly path: string;
+  readonly above: readonly string[];
+}
+
+/** Undefined when there is nothing, as behind a link whose target is being replaced. */
+async function statOf(path: string): Promise<Stats | Error | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    return error instanceof Error ? error : new Error(errorText(error));
+  }
+}
+
+function markOf(stats: Stats | Error): Mark {
+  if (stats instanceof Error) return stats.message;
+  return `${stats.ino}-${stats.size}-${stats.mtimeMs}-${stats.ctimeMs}`;
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createLog } from '../../../../src/observe/log.ts';
+import { FirstLists } from '../../../../src/store/cluster/first-lists.ts';
+import { followSecrets } from '../../../../src/store/cluster/kubernetes-secrets.ts';
+import { Content } from '../../../../src/store/content.ts';
+import {
+  type Answer,
+  failure,
+  json,
+  openWatch,
+  type ScriptedServer,
+  scriptedServer,
+} from '../../kube/scripted-server.ts';
+import { until } from '../../kube/until.ts';
+import { makeNode } from '../make.ts';
+
+const collection = '/api/v1/namespaces/team/secrets';
+let server: ScriptedServer;
+let stop: AbortController;
+beforeEach(async () => {
+  server = await scriptedServer();
+  stop = new AbortController();
+});
+afterEach(async () => {
+  stop.abort();
+  await server.close();
+});
+
+const secret = (version: string, apiKey: string) =>
+  json({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 's', namespace: 'team', resourceVersion: version },
+    data: { apiKey: Buffer.from(apiKey).toString('base64') },
+  });
+
+/** Follows the Secrets of a namespace with one node that names `s`. */
+async function start(answers: { watch: Answer; get: Answer }) {
+  server.otherwise((call, response) =>
+    (call.path === collection ? answers.watch : answers.get)(call, response),
+  );
+  const lines: { level: string; msg: string }[] = [];
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const log = createLog({ level: 'info', format: 'json', role: 'test', destination });
+  const secrets = followSecrets({
+    client: server.client(),
+    log,
+    signal: stop.signal,
+    touch: () => {},
+    retryMs: 30,
+    pollMs: 40,
+  });
+  const content: Content = new Content({
+    log,
+    sealingNamespace: 'home',
+    openSealed: async () => undefined,
+    wantSecret: (namespace, name, wanted) => secrets.want(namespace, name, wanted, content),
+  });
+  const heard: string[] = [];
+  content.subscribe(({ kind }) => heard.push(kind));
+  content.set(makeNode({ apiKeySecretRef: { name: 's' } }, undefined, { namespace: 'team' }));
+  const first = new FirstLists().wait('Secret', 'team');
+  void secrets.follow('team', content, first);
+  await first.done;
+  await secrets.settled();
+  const state = () => {
+    const credentials = content.node('team', 'node')?.credentials;
+    if (credentials?.state === 'Resolved') return credentials.connection.credential;
+    return credentials?.state === 'Refused' ? credentials.reason : credentials?.state;
+  };
+  const reads = () => server.calls.filter(({ path }) => path === `${collection}/s`).length;
+  return { content, heard, lines, reads, state };
+}
+
+test('a Secret that may not be read is refused with a reason, and read once it may', async () => {
+  const answers = { watch: failure(403, 'Forbidden'), get: failure(403, 'Forbidden') };
+  const { state, reads, lines } = await start(answers);
+  expect(state()).toBe('SecretForbidden');
+  await until(() => reads() > 3, 'it is tried again');
+  expect(lines.filter(({ msg }) => msg.includes('could not be read'))).toHaveLength(1);
+  answers.get = secret('1', 'sk-1');
+  await until(() => state() === 'sk-1', 'it is read');
+});
+
+test('where the watch is refused, a Secret that may be read is looked at again and again', async () => {
+  const answers: { watch: Answer; get: Answer } = {
+    watch: failure(403, 'Forbidden'),
+    get: secret('1', 'sk-1'),
+  };
+  const { heard, reads, state } = await start(answers);
+  expect(state()).toBe('sk-1');
+  heard.length = 0;
+  const before = reads();
+  await until(() => reads() > before + 2, 'it is looked at');
+  expect(heard).toEqual([]);
+  answers.get = secret('2', 'sk-2');
+  await until(() => state() === 'sk-2', 'the rotated one is taken');
+  answers.get = failure(403, 'Forbidden');
+  const then = reads();
+  await until(() => reads() > then + 2, 'the right was taken away');
+  expect(state()).toBe('sk-2');
+  answers.get = failure(404, 'NotFound');
+  await until(() => state() === 'SecretNotFound', 'it is gone');
+});
+
+test('where the watch works nothing is read without a change', async () => {
+  const none = json({ kind: 'SecretList', apiVersion: 'v1', metadata: { resourceVersion: '9' }, items: [] });
+  const watch: Answer = (call, response) =>
+    (call.query.has('watch') ? openWatch().answer : none)(call, response);
+  const { reads, state } = await start({ watch, get: secret('1', 'sk-1') });
+  expect(state()).toBe('sk-1');
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  expect(reads()).toBe(1);
+});
