@@ -1,16 +1,16 @@
 import type { ChatAnswer } from './chat-reply.ts';
 import type { ChatRequest } from './chat-request.ts';
-import { completionsFailure, completionsRefusal } from './completions-errors.ts';
 import { convertCompletionsReply } from './completions-reply.ts';
 import { convertCompletionsRequest } from './completions-request.ts';
 import { type CompletionsOpened, createCompletionsStream } from './completions-stream.ts';
 import type { ConversionOptions, ConvertedError, ConvertedReply, ConvertedStream } from './conversion.ts';
 import type { ConversionError } from './conversion-error.ts';
-import { messagesFailure, messagesRefusal } from './messages-errors.ts';
+import { messagesRefusal } from './messages-errors.ts';
 import { convertMessagesReply } from './messages-reply.ts';
 import { convertCountTokensRequest, convertMessagesRequest } from './messages-request.ts';
 import { createMessagesStream, type MessagesOpened } from './messages-stream.ts';
-import { responsesFailure, responsesRefusal } from './responses-errors.ts';
+import { openAIRefusal } from './openai-errors.ts';
+import { responsesRefusal } from './responses-errors.ts';
 import { convertResponsesReply } from './responses-reply.ts';
 import { convertResponsesRequest } from './responses-request.ts';
 import { createResponsesStream, type ResponsesOpened } from './responses-stream.ts';
@@ -37,7 +37,6 @@ export interface Converted {
 interface FormatConversion {
   convert(body: unknown, options: ConversionOptions): Converted;
   readonly refusal: (error: ConversionError) => ConvertedError;
-  readonly failure: (fault: UpstreamFault) => ConvertedError;
 }
 
 /** Every format that is converted to chat-completions. */
@@ -55,7 +54,6 @@ export const convertedFormats: Readonly<Record<ConvertedFormat, FormatConversion
       };
     },
     refusal: messagesRefusal,
-    failure: messagesFailure,
   },
   responses: {
     convert(body, options) {
@@ -70,7 +68,6 @@ export const convertedFormats: Readonly<Record<ConvertedFormat, FormatConversion
       };
     },
     refusal: responsesRefusal,
-    failure: responsesFailure,
   },
   completions: {
     convert(body, options) {
@@ -85,8 +82,7 @@ export const convertedFormats: Readonly<Record<ConvertedFormat, FormatConversion
           createCompletionsStream(state, choice, opened as CompletionsOpened | undefined),
       };
     },
-    refusal: completionsRefusal,
-    failure: completionsFailure,
+    refusal: openAIRefusal,
   },
   count_tokens: {
     // Counting carries nothing to anybody, so nothing can be lost on the way.
@@ -98,7 +94,6 @@ export const convertedFormats: Readonly<Record<ConvertedFormat, FormatConversion
       return { choices: 1, chats: [chat], dropped, lossy: false, reply: unanswerable, stream: unanswerable };
     },
     refusal: messagesRefusal,
-    failure: messagesFailure,
   },
 };
 

@@ -1,6 +1,6 @@
 import type { ConvertedError } from './conversion.ts';
 import type { ConversionError } from './conversion-error.ts';
-import { openAIError, openAIFailure, openAIRefusal } from './openai-errors.ts';
+import { openAIError, openAIRefusal } from './openai-errors.ts';
 import { itemNotFound } from './responses-input.ts';
 import type { UpstreamFault } from './upstream-fault.ts';
 
@@ -13,11 +13,6 @@ export function responsesRefusal(error: ConversionError): ConvertedError {
     status: error.status,
     body: { error: { message, type: 'invalid_request_error', param, code: null } },
   };
-}
-
-/** A node's failure as an HTTP answer in OpenAI's shape. */
-export function responsesFailure(fault: UpstreamFault): ConvertedError {
-  return openAIFailure(fault);
 }
 
 /** A node's failure inside a stream. Codex acts on the code (full context, quota, rate limit): it is always text. */

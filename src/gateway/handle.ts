@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ConversionError } from '../convert/conversion-error.ts';
 import type { CallerFormat } from '../routing/caller-format.ts';
 import type { KeyEntry, View } from '../store/store.ts';
 import { authenticate } from './admission/authenticate.ts';
@@ -10,14 +11,14 @@ import type { ModelRequest } from './admission/model-request.ts';
 import { Caller } from './answer/caller.ts';
 import { CallerGone } from './answer/caller-gone.ts';
 import type { SilenceClock } from './answer/silence-clock.ts';
+import { answerFailure } from './attempt/answer-failure.ts';
 import { internalError } from './attempt/end-by-fault.ts';
-import type { NoAnswer } from './attempt/failure.ts';
+import { type NoAnswer, ownFailure } from './attempt/failure.ts';
 import { servedHeaders, upstreamHeaders } from './attempt/headers.ts';
 import { scopedIdempotencyKey } from './attempt/idempotency-key.ts';
 import type { NodesContext } from './attempt/nodes-context.ts';
 import { tryNodes } from './attempt/try-nodes.ts';
 import type { Conversion } from './conversion/conversion.ts';
-import { answerFailure } from './errors/answer-failure.ts';
 import { GatewayError } from './errors/errors.ts';
 import type { ErrorShape } from './errors/wire-errors.ts';
 import { quietly } from './guard.ts';
@@ -114,7 +115,7 @@ export async function answerModelCall(
     );
     if (noAnswer === undefined || noAnswer === 'gone') return;
     progress.error = reasonOf(noAnswer);
-    await answerFailure(caller, call, noAnswer, servedBy(progress));
+    await answerFailure(caller, call, noAnswer, servedBy(progress, call.conversion));
   } finally {
     const conversion = call?.conversion;
     // Choices that are asked for later are written from the same body.
@@ -133,9 +134,8 @@ function release(conversion: Conversion | undefined, body: RequestBody): void {
 
 /** What the log says of a request that no node answered; of a node's own error, its status alone. */
 function reasonOf(noAnswer: NoAnswer): GatewayError | undefined {
-  if (noAnswer.kind === 'none') return noAnswer.error;
-  if (noAnswer.kind !== 'refused') return undefined;
-  return new GatewayError('unsupported_parameter', noAnswer.refusal.message);
+  if (noAnswer instanceof ConversionError) return new GatewayError('unsupported_parameter', noAnswer.message);
+  return noAnswer.error instanceof GatewayError ? noAnswer.error : undefined;
 }
 
 /** What a key may hold in memory; all texts of a key share it. */
@@ -173,14 +173,16 @@ function checkContentType(type: string | undefined): void {
   );
 }
 
-function servedBy({ node, attempts }: Progress): string[] {
-  return node === undefined ? [] : servedHeaders(node, attempts);
+function servedBy({ node, attempts, conversion }: Progress, made: Conversion | undefined): string[] {
+  if (node === undefined) return [];
+  const headers = servedHeaders(node, attempts);
+  return conversion === undefined || made === undefined ? headers : [...headers, ...made.headers];
 }
 
 /** Keep-alives have begun the caller's stream: what was thrown is reported in it. Anything else is thrown on. */
 function endStream(caller: Caller, error: unknown): NoAnswer {
   if (caller.started !== 'keepAlives' || error instanceof CallerGone) throw error;
-  return { kind: 'none', error: knownError(caller, error), cause: undefined };
+  return ownFailure(knownError(caller, error));
 }
 
 /** The one place where what was thrown becomes an answer. Never throws: nobody waits for it. */

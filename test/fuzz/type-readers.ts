@@ -18,6 +18,7 @@ import { HeldStream } from '../../src/gateway/answer/held-stream.ts';
 import { readTokenUsage } from '../../src/gateway/answer/token-usage.ts';
 import { LongTexts } from '../../src/gateway/conversion/long-texts.ts';
 import { GatewayError } from '../../src/gateway/errors/errors.ts';
+import { faultBody } from '../../src/gateway/errors/node-error.ts';
 import { createKeysApi } from '../../src/gateway/keys/keys-api.ts';
 import { ApiError, statusError } from '../../src/kube/api-error.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
@@ -175,7 +176,7 @@ const answers: readonly TypeReader[] = [
       const reported = readReportedError(parsed(text));
       for (const each of [fault, ...(reported === undefined ? [] : [reported])]) {
         if (typeof each.status !== 'number') throw new Error(`the status is ${typeof each.status}`);
-        for (const [format] of formats) JSON.stringify(convertedFormats[format].failure(each));
+        for (const shape of ['openai', 'anthropic'] as const) faultBody(shape, each, 'req');
       }
     },
   },

@@ -7,8 +7,13 @@ import type { UpstreamHandler } from '../../upstream/handler.ts';
 import type { UpstreamHeaders } from '../../upstream/headers.ts';
 import type { BufferShare } from '../admission/buffer-budget.ts';
 import { ErrorBody } from '../attempt/error-body.ts';
-import type { Failure } from '../attempt/failure.ts';
-import { answerFault, connectionFault, statusFault } from '../conversion/converted-failure.ts';
+import {
+  connectionFailure,
+  type Failure,
+  faultFailure,
+  ownFailure,
+  statusFailure,
+} from '../attempt/failure.ts';
 import type { Fallible } from '../guard.ts';
 import type { Limits } from '../limits.ts';
 
@@ -67,7 +72,7 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
     this.#errorBody = new ErrorBody(this.#limits.errorBodyBytes, this.#connection, () =>
       this.#exchange.abort(),
     );
-    this.#fail(statusFault(status, headers, this.#errorBody.whole));
+    this.#fail(statusFailure(status, headers, this.#errorBody.whole, false));
   }
 
   onData(piece: Buffer) {
@@ -82,7 +87,7 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
     const refused = this.#share.take(piece.length);
     if (refused !== undefined) {
       this.#exchange.abort();
-      return this.#fail({ kind: 'none', error: refused, cause: undefined });
+      return this.#fail(ownFailure(refused));
     }
     this.#blocks.add(piece);
   }
@@ -108,12 +113,12 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
 
   onError(error: UpstreamError) {
     this.#errorBody?.end(false);
-    this.#fail(connectionFault(error));
+    this.#fail(connectionFailure(error));
   }
 
   #fault(fault: UpstreamFault): void {
     this.#exchange.abort();
-    this.#fail(answerFault(fault, this.#headers));
+    this.#fail(faultFailure(fault, this.#headers));
   }
 
   #fail(failure: Failure) {

@@ -1,6 +1,4 @@
-import { UpstreamFault } from '../../convert/upstream-fault.ts';
 import type { UpstreamError, UpstreamErrorCode } from '../../upstream/error.ts';
-import { type Failure, isOwnTrouble } from './failure.ts';
 
 /** How attempts on nodes end that fail, for metrics and logs. */
 export const failedOutcomes = [
@@ -23,38 +21,26 @@ export const failedOutcomes = [
   'not_sent',
 ] as const;
 
+/** How an attempt failed. A closed set. */
+export type FailedOutcome = (typeof failedOutcomes)[number];
+
 /** How an attempt on a node ended. A closed set. */
-export type AttemptOutcome = (typeof failedOutcomes)[number] | 'ok' | 'cancelled';
+export type AttemptOutcome = FailedOutcome | 'ok' | 'cancelled';
 
-/** The outcome of an attempt that failed before its answer began. */
-export function outcomeOf(failure: Failure): AttemptOutcome {
-  switch (failure.kind) {
-    case 'status':
-    case 'event':
-      return outcomeOfStatus(failure.status);
-    case 'fault':
-      if (failure.cause !== undefined) return outcomeOfError(failure.cause);
-      return isReported(failure.fault) ? outcomeOfStatus(failure.status) : 'bad_answer';
-    case 'none':
-      if (failure.cause !== undefined) return outcomeOfError(failure.cause);
-      return isOwnTrouble(failure.error) ? 'not_sent' : 'bad_answer';
-  }
-}
-
-/** The outcome of an answer with this HTTP status. */
-export function outcomeOfStatus(status: number): AttemptOutcome {
-  if (status < 300) return 'ok';
+/** The outcome of an attempt that the node answered with this status, which is not one of success. */
+export function outcomeOfStatus(status: number): FailedOutcome {
   if (status < 400) return 'redirect';
   if (status === 429) return 'rate_limited';
   if (status >= 500) return 'server_error';
   return status === 401 || status === 403 ? 'credential_refused' : 'client_error';
 }
 
-export function outcomeOfError({ code }: UpstreamError): AttemptOutcome {
+/** The outcome of an attempt whose connection failed. */
+export function outcomeOfError({ code }: UpstreamError): FailedOutcome {
   return byCode[code];
 }
 
-const byCode: Readonly<Record<UpstreamErrorCode, AttemptOutcome>> = {
+const byCode: Readonly<Record<UpstreamErrorCode, FailedOutcome>> = {
   local: 'not_sent',
   connect_refused: 'connect_error',
   connect_timeout: 'connect_error',
@@ -68,8 +54,3 @@ const byCode: Readonly<Record<UpstreamErrorCode, AttemptOutcome>> = {
   protocol: 'bad_answer',
   too_large: 'bad_answer',
 };
-
-/** Whether the node itself told of the failure; a promise is of an error body. */
-function isReported(fault: UpstreamFault | Promise<UpstreamFault>): boolean {
-  return !(fault instanceof UpstreamFault) || fault.kind === 'reported';
-}

@@ -3,10 +3,10 @@ import type { Log } from '../../observe/log.ts';
 import type { RequestMetrics } from '../../observe/request-metrics.ts';
 import type { PickedCandidate } from '../../routing/route.ts';
 import type { UpstreamError } from '../../upstream/error.ts';
-import { type AttemptOutcome, outcomeOf, outcomeOfStatus } from './attempt-outcome.ts';
+import { retryAfterSeconds } from '../../upstream/retry-after.ts';
+import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { Asked, Circuits } from './circuits.ts';
 import type { Failure } from './failure.ts';
-import { reportFailure } from './report-failure.ts';
 
 /** Who is told how attempts on nodes go: the circuits, the metrics, and the log. */
 export interface AttemptReports {
@@ -69,7 +69,7 @@ export function createAttemptReports(options: {
     began: (candidate) => circuits.began(candidate),
     ended(candidate, status) {
       circuits.answered(candidate, status);
-      counters.attempted(candidate.node.id, outcomeOfStatus(status));
+      counters.attempted(candidate.node.id, 'ok');
     },
     broke(candidate, outcome, requestId, cause) {
       const { node, model } = candidate;
@@ -92,14 +92,26 @@ export function createAttemptReports(options: {
     },
     failed(candidate, failure) {
       const { node } = candidate;
-      reportFailure(circuits, candidate, failure, now());
-      const outcome = outcomeOf(failure);
+      const { outcome, status, headers, cause } = failure;
+      reportToCircuits(circuits, candidate, failure, now());
       counters.attempted(node.id, outcome);
-      const cause = 'cause' in failure ? failure.cause : undefined;
       if (cause?.code === 'local') logShortage(cause);
-      const detail = cause?.detail ?? ('status' in failure ? failure.status : undefined);
+      const detail = cause?.detail ?? (headers === undefined ? undefined : status);
       return detail === undefined ? `${node.id}: ${outcome}` : `${node.id}: ${outcome} (${detail})`;
     },
-    failedOver: (failure) => requests.failedOver(outcomeOf(failure)),
+    failedOver: ({ outcome }) => requests.failedOver(outcome),
   };
+}
+
+/** `now` is in milliseconds since 1970. */
+function reportToCircuits(circuits: Circuits, asked: Asked, failure: Failure, now: number): void {
+  const { circuit, status, headers, cause } = failure;
+  if (circuit === 'timed_out') circuits.timedOut(asked);
+  else if (circuit === 'connect_failed') circuits.connectFailed(asked);
+  else if (circuit === 'unaffected') circuits.abandoned(asked);
+  else {
+    // An answer that broke off is as bad as an error of the node.
+    const seen = cause === undefined ? status : 502;
+    circuits.answered(asked, seen, headers && retryAfterSeconds(headers, now));
+  }
 }

@@ -18,12 +18,19 @@ import { StreamWatch } from '../answer/stream-watch.ts';
 import { lastTokenUsage } from '../answer/token-usage.ts';
 import { GatewayError } from '../errors/errors.ts';
 import type { Limits } from '../limits.ts';
-import { type AttemptOutcome, outcomeOfError } from './attempt-outcome.ts';
+import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { AttemptReports } from './attempt-reports.ts';
-import type { AttemptResult } from './attempt-result.ts';
 import { endByFault, type Interrupted } from './end-by-fault.ts';
 import { ErrorBody } from './error-body.ts';
-import { connectionFailure, type Failure } from './failure.ts';
+import {
+  type AttemptResult,
+  badAnswer,
+  connectionError,
+  connectionFailure,
+  type Failure,
+  faultFailure,
+  statusFailure,
+} from './failure.ts';
 import { bodyHeaders, callerHeaders } from './headers.ts';
 
 /** What an attempt is told; all of it stays the same while it runs. */
@@ -97,7 +104,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     }
     this.#stage = 'failing';
     this.#errorBody = new ErrorBody(limits.errorBodyBytes, this.#connection, () => this.#exchange.abort());
-    this.#settle({ kind: 'status', status, headers, body: this.#errorBody.whole });
+    this.#settle(statusFailure(status, headers, this.#errorBody.whole, true));
   }
 
   onData(piece: Buffer) {
@@ -132,13 +139,14 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
         return this.#finish('ok');
       case 'streaming':
         this.#tellTokens(this.#watch?.usage());
-        if (this.#watch?.complete === false) return this.#breakStream(endedEarly(), 'bad_answer');
+        if (this.#watch?.complete === false)
+          return this.#breakStream(new GatewayError('upstream_error', endedEarly), 'bad_answer');
         this.#pass(this.#watch?.rest() ?? []);
         caller.end();
         return this.#finish(this.#watch?.failed === true ? 'server_error' : 'ok');
       case 'sniffing':
       case 'holding':
-        return this.#fail({ kind: 'none', error: endedEarly(), cause: undefined });
+        return this.#fail(badAnswer(endedEarly));
       case 'failing':
         this.#errorBody?.end(true);
         return;
@@ -152,10 +160,12 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     if (this.#stage === 'failing') return this.#errorBody?.end(false);
     if (this.#stage === 'over') return;
     const failure = connectionFailure(error);
-    if (this.#stage === 'streaming') return this.#breakStream(failure.error, outcomeOfError(error), error);
+    if (this.#stage === 'streaming') {
+      return this.#breakStream(connectionError(error), failure.outcome, error);
+    }
     if (this.#stage === 'plain' && caller.started === 'answer') {
       caller.break();
-      return this.#finish(outcomeOfError(error), error);
+      return this.#finish(failure.outcome, error);
     }
     this.#fail(failure);
   }
@@ -178,8 +188,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
   /** Keep-alives have begun the caller's stream, and this cannot go on with it. */
   #failUnstreamed() {
     this.#exchange.abort();
-    const error = new GatewayError('upstream_error', 'The model server did not answer with a stream.');
-    this.#fail({ kind: 'none', error, cause: undefined });
+    this.#fail(badAnswer('The model server did not answer with a stream.'));
   }
 
   #hold(piece: Buffer) {
@@ -192,8 +201,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     if (verdict === 'hold') return;
     this.#exchange.abort();
     const said = maskCredentials(Buffer.from(held.error ?? '', 'latin1'), this.#connection);
-    const fault = eventFault(said.toString('utf8'));
-    this.#fail({ kind: 'event', status: fault.status, fault });
+    this.#fail(faultFailure(eventFault(said.toString('utf8')), this.#headers));
   }
 
   /** The first content is here: from now on everything goes to the caller as it comes. */
@@ -283,7 +291,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
   #answering() {
     const { reports, candidate, settle } = this.#options;
     reports.began(candidate);
-    settle(answering);
+    settle('answering');
   }
 
   #tellTokens(tokens: TokenUsage | undefined): void {
@@ -330,7 +338,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
 
   #settle(failure: Failure) {
     this.#isHandedBack = true;
-    this.#options.settle({ kind: 'failed', failure });
+    this.#options.settle(failure);
   }
 
   gone(): void {
@@ -342,7 +350,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
       reports.left(candidate);
     }
     this.#stage = 'over';
-    settle({ kind: 'gone' });
+    settle('gone');
   }
 
   failed(error: unknown): void {
@@ -366,8 +374,4 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
   }
 }
 
-const answering: AttemptResult = { kind: 'answering' };
-
-function endedEarly(): GatewayError {
-  return new GatewayError('upstream_error', 'The model server ended its answer early.');
-}
+const endedEarly = 'The model server ended its answer early.';

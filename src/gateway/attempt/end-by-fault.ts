@@ -1,7 +1,7 @@
 import type { Caller } from '../answer/caller.ts';
 import { GatewayError } from '../errors/errors.ts';
 import { quietly } from '../guard.ts';
-import type { AttemptResult } from './attempt-result.ts';
+import { type AttemptResult, ownFailure } from './failure.ts';
 
 /** An attempt that is interrupted by a fault of the gateway's own. */
 export interface Interrupted {
@@ -25,7 +25,7 @@ export function endByFault(
   caller.caught('answer', error);
   quietly(() => attempt.abort());
   if (caller.started !== 'answer') {
-    settle({ kind: 'failed', failure: { kind: 'none', error: internalError(), cause: undefined } });
+    settle(ownFailure(internalError()));
     return;
   }
   let words: string | undefined;
@@ -36,7 +36,7 @@ export function endByFault(
     () => caller.interrupt(words),
     () => attempt.broke(),
   );
-  settle({ kind: 'answering' });
+  settle('answering');
 }
 
 /** The error that a caller gets for a fault of the gateway's own. */

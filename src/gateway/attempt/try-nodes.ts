@@ -11,9 +11,7 @@ import { convertedAttempt } from '../conversion/converted-attempt.ts';
 import { answerEstimate } from '../conversion/count-tokens.ts';
 import { modelRefused } from '../models.ts';
 import { Attempt } from './attempt.ts';
-import { outcomeOf } from './attempt-outcome.ts';
-import { type AttemptResult, withoutCredential } from './attempt-result.ts';
-import { type Failure, isWorthAnother, type NoAnswer, type Refused } from './failure.ts';
+import { type AttemptResult, type Failure, type NoAnswer, ownFailure, withoutCredential } from './failure.ts';
 import { servedHeaders } from './headers.ts';
 import type { NodesContext } from './nodes-context.ts';
 
@@ -60,7 +58,7 @@ export async function tryNodes(
   let wish: NativeWish = 'unknown';
   let failure: Failure | undefined;
   let refusals = 0;
-  let refused: Refused | undefined;
+  let refused: ConversionError | undefined;
   while (tries.attempts < limits.attempts && (tries.attempts === 0 || clock() <= lastStart)) {
     const pick = router.next(inspection.model, key, format, tried, wish);
     if (pick === undefined) break;
@@ -83,7 +81,7 @@ export async function tryNodes(
       return undefined;
     }
     if (prepared instanceof ConversionError) {
-      refused ??= { kind: 'refused', refusal: prepared };
+      refused ??= prepared;
       refusals += 1;
       if (refusals > mostRefusals) break;
       if (refusals === mostRefusals) wish = 'only';
@@ -107,31 +105,28 @@ export async function tryNodes(
     const result = native
       ? await attempt(context, caller, request, candidate, tries.attempts, span)
       : await convertedAttempt(context, caller, request, candidate, tries.attempts, span);
-    if (result.kind === 'gone') {
+    if (result === 'gone') {
       reports.abandoned(candidate);
       return 'gone';
     }
-    if (result.kind === 'answering') return undefined;
-    failure = result.failure;
+    if (result === 'answering') return undefined;
+    failure = result;
     tries.failed = [...(tries.failed ?? []), reports.failed(candidate, failure)];
-    span?.failed(outcomeOf(failure));
+    span?.failed(failure.outcome);
     if (native && format === 'count_tokens' && lacksCount(failure)) {
       const impossible = convertFor(context, request, candidate);
-      if (impossible instanceof ConversionError) return { kind: 'refused', refusal: impossible };
+      if (impossible instanceof ConversionError) return impossible;
       giveEstimate(context, caller, request, tries);
       return undefined;
     }
-    if (!isWorthAnother(failure)) break;
+    if (!failure.isWorthAnother) break;
   }
-  return (
-    failure ??
-    refused ?? { kind: 'none', error: modelRefused('no_node_available', inspection.model), cause: undefined }
-  );
+  return failure ?? refused ?? ownFailure(modelRefused('no_node_available', inspection.model));
 }
 
 /** Whether a node that speaks messages has no endpoint that counts: an estimate is better than its 404. */
-function lacksCount(failure: Failure): boolean {
-  return failure.kind === 'status' && (failure.status === 404 || failure.status === 405);
+function lacksCount({ status }: Failure): boolean {
+  return status === 404 || status === 405;
 }
 
 function giveEstimate(context: NodesContext, caller: Caller, request: ModelRequest, tries: Tries): void {

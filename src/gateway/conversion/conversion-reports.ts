@@ -1,11 +1,11 @@
 import type { DialectWish } from '../../convert/dialect.ts';
 import { dialectRemedy } from '../../convert/dialect-remedy.ts';
-import type { UpstreamFault } from '../../convert/upstream-fault.ts';
+import { UpstreamFault } from '../../convert/upstream-fault.ts';
 import type { ConversionMetrics } from '../../observe/conversion-metrics.ts';
 import type { Log } from '../../observe/log.ts';
 import { dialectOf } from '../../routing/candidate-dialect.ts';
 import type { Candidate } from '../../store/store.ts';
-import type { Failure } from '../attempt/failure.ts';
+import { errorOf, type Failure } from '../attempt/failure.ts';
 import { conversionNames } from './conversion.ts';
 import { droppedLabel } from './dropped-label.ts';
 
@@ -14,7 +14,7 @@ export interface ConversionReports {
   ran(conversion: string, dropped: readonly string[]): void;
   lost(conversion: string, lost: readonly string[]): void;
   /** An attempt on a candidate failed. The log says which setting of the dialect would help, if one would. */
-  failed(candidate: Candidate, failure: Failure): void;
+  failed(candidate: Candidate, failure: Failure): Promise<void>;
 }
 
 /** The same advice on the same node is not repeated before. */
@@ -62,9 +62,10 @@ export function createConversionReports(options: {
     lost(conversion, lost) {
       for (const what of lost) counters.lost(conversion, what);
     },
-    failed(candidate, failure) {
-      if (failure.kind !== 'fault' || (failure.status !== 400 && failure.status !== 422)) return;
-      void Promise.resolve(failure.fault).then((fault) => advise(candidate, fault));
+    async failed(candidate, failure) {
+      if (failure.status !== 400 && failure.status !== 422) return;
+      const fault = await errorOf(failure);
+      if (fault instanceof UpstreamFault) advise(candidate, fault);
     },
   };
 }

@@ -135,10 +135,6 @@ export class Conversion {
     return convertedFormats[this.format].refusal(error);
   }
 
-  failure(fault: UpstreamFault): ConvertedError {
-    return convertedFormats[this.format].failure(fault);
-  }
-
   /** The end of a stream that keep-alives have opened and that no node has filled. */
   failedStream(fault: UpstreamFault): string {
     return this.#current?.stream(0, this.opened).fail(fault).join('') ?? '';

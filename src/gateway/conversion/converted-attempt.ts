@@ -2,7 +2,7 @@ import type { AttemptTrace } from '../../observe/tracing.ts';
 import type { Candidate } from '../../store/store.ts';
 import type { ModelRequest } from '../admission/model-request.ts';
 import type { Caller } from '../answer/caller.ts';
-import { type AttemptResult, withoutCredential } from '../attempt/attempt-result.ts';
+import { type AttemptResult, withoutCredential } from '../attempt/failure.ts';
 import { servedHeaders } from '../attempt/headers.ts';
 import type { NodesContext } from '../attempt/nodes-context.ts';
 import { conversionOf } from './convert-for.ts';
@@ -44,7 +44,8 @@ export function convertedAttempt(
       onLost: (lost) => conversions.lost(conversion.name, lost),
       settle: (result) => {
         settle(result);
-        if (result.kind === 'failed') conversions.failed(candidate, result.failure);
+        if (typeof result === 'string') return;
+        conversions.failed(candidate, result).catch((error: unknown) => caller.caught('answer', error));
       },
     };
     if (request.format === 'count_tokens') new NodeCount(options);

@@ -6,10 +6,10 @@ import type { CallerListener } from '../answer/caller.ts';
 import { CollectedAnswer } from '../answer/collected-answer.ts';
 import { addTokenUsage, chatTokenUsage } from '../answer/token-usage.ts';
 import { endByFault, type Interrupted } from '../attempt/end-by-fault.ts';
-import type { Failure } from '../attempt/failure.ts';
+import { type Failure, faultFailure } from '../attempt/failure.ts';
 import { callerHeaders } from '../attempt/headers.ts';
-import { answerFault, maskFault } from './converted-failure.ts';
 import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
+import { maskFault } from './mask-fault.ts';
 
 /**
  * An attempt whose answer is converted as a whole. A request of several choices asks the node for each, a few at one
@@ -43,7 +43,7 @@ export class ConvertedPlain implements CallerListener, Interrupted {
     if (this.#over) return;
     this.#stop();
     this.#isHandedBack = true;
-    this.#options.settle({ kind: 'gone' });
+    this.#options.settle('gone');
   }
 
   failed(error: unknown): void {
@@ -88,7 +88,7 @@ export class ConvertedPlain implements CallerListener, Interrupted {
       this.#left -= 1;
       if (this.#left === 0) reply = this.#options.converted.reply(this.#answers);
     } catch (error) {
-      this.#fail(answerFault(maskFault(this.#faultOf(error), this.#options.connection), headers));
+      this.#fail(faultFailure(maskFault(this.#faultOf(error), this.#options.connection), headers));
       return;
     }
     if (reply === undefined) this.#ask();
@@ -107,7 +107,7 @@ export class ConvertedPlain implements CallerListener, Interrupted {
     }
     caller.answerJson(200, json, [...headers, ...callerHeaders(upstream)]);
     reports.ended(candidate, 200);
-    settle({ kind: 'answering' });
+    settle('answering');
   }
 
   #faultOf(error: unknown): UpstreamFault {
@@ -120,7 +120,7 @@ export class ConvertedPlain implements CallerListener, Interrupted {
     if (this.#over) return;
     this.#stop();
     this.#isHandedBack = true;
-    this.#options.settle({ kind: 'failed', failure });
+    this.#options.settle(failure);
   }
 
   #stop(): void {

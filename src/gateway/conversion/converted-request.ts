@@ -11,7 +11,7 @@ import type { BufferShare } from '../admission/buffer-budget.ts';
 import { hopsHeader, nextHop } from '../admission/hops.ts';
 import type { Caller } from '../answer/caller.ts';
 import type { AttemptReports } from '../attempt/attempt-reports.ts';
-import type { AttemptResult } from '../attempt/attempt-result.ts';
+import type { AttemptResult } from '../attempt/failure.ts';
 import type { Limits } from '../limits.ts';
 import type { Conversion } from './conversion.ts';
 

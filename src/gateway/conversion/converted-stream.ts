@@ -5,15 +5,22 @@ import type { UpstreamHeaders } from '../../upstream/headers.ts';
 import { type CallerListener, eventStreamHeaders } from '../answer/caller.ts';
 import { unreadable } from '../answer/collected-answer.ts';
 import { addTokenUsage, chatTokenUsage } from '../answer/token-usage.ts';
-import { outcomeOf } from '../attempt/attempt-outcome.ts';
 import { endByFault, type Interrupted } from '../attempt/end-by-fault.ts';
 import { ErrorBody } from '../attempt/error-body.ts';
-import type { Failure } from '../attempt/failure.ts';
+import {
+  asFault,
+  connectionError,
+  connectionFailure,
+  errorOf,
+  type Failure,
+  faultFailure,
+  statusFailure,
+} from '../attempt/failure.ts';
 import { callerHeaders } from '../attempt/headers.ts';
 import type { GatewayError } from '../errors/errors.ts';
 import { quietly } from '../guard.ts';
-import { answerFault, connectionFault, cutBy, maskFault, statusFault } from './converted-failure.ts';
 import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
+import { maskFault } from './mask-fault.ts';
 
 /** What may follow the end of an answer before its connection is given up. */
 const mostAfterEnd = 64 * 1024;
@@ -58,7 +65,7 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
     this.#stage = 'failing';
     const { limits, connection } = this.#options;
     this.#errorBody = new ErrorBody(limits.errorBodyBytes, connection, () => this.#exchange.abort());
-    this.#fail(statusFault(status, headers, this.#errorBody.whole));
+    this.#fail(statusFailure(status, headers, this.#errorBody.whole, false));
   }
 
   #onData(piece: Buffer) {
@@ -79,8 +86,8 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
   #onError(error: UpstreamError) {
     this.#errorBody?.end(false);
     if (this.#stage !== 'reading') return;
-    if (this.#headers === undefined) return this.#fail(connectionFault(error));
-    const cut = cutBy(error);
+    if (this.#headers === undefined) return this.#fail(connectionFailure(error));
+    const cut = asFault(connectionError(error));
     this.#read(
       (stream) => stream.end(cut),
       () => cut,
@@ -110,7 +117,7 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
     this.#exchange.abort();
     this.#errorBody?.end(false);
     this.#isHandedBack = true;
-    this.#options.settle({ kind: 'gone' });
+    this.#options.settle('gone');
   }
 
   failed(error: unknown): void {
@@ -224,7 +231,7 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
     this.#options.caller.record?.contentBegan();
     const { candidate, reports, settle } = this.#options;
     reports.began(candidate);
-    settle({ kind: 'answering' });
+    settle('answering');
   }
 
   #begin(headers: readonly string[]): void {
@@ -252,7 +259,9 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
     this.#exchange.abort();
     const { connection } = this.#options;
     const failure =
-      cause === undefined ? answerFault(maskFault(fault, connection), this.#headers) : connectionFault(cause);
+      cause === undefined
+        ? faultFailure(maskFault(fault, connection), this.#headers)
+        : connectionFailure(cause);
     this.#stage = 'over';
     this.#fail(failure);
   }
@@ -263,22 +272,21 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
     if (!this.#answering) {
       if (this.#stage === 'reading') this.#stage = 'over';
       this.#isHandedBack = true;
-      return settle({ kind: 'failed', failure });
+      return settle(failure);
     }
-    if (failure.kind !== 'fault') return;
     const { candidate, caller, reports } = this.#options;
-    const outcome = outcomeOf(failure);
+    const { outcome, cause } = failure;
     if (caller.record !== undefined) caller.record.broke = outcome;
     this.#tellTokens();
-    reports.broke(candidate, outcome, caller.requestId, failure.cause);
-    this.#break(failure.fault).catch((error: unknown) => this.failed(error));
+    reports.broke(candidate, outcome, caller.requestId, cause);
+    this.#break(failure).catch((error: unknown) => this.failed(error));
   }
 
-  async #break(fault: UpstreamFault | Promise<UpstreamFault>): Promise<void> {
-    const known = fault instanceof UpstreamFault ? fault : await fault;
+  async #break(failure: Failure): Promise<void> {
+    const fault = asFault(await errorOf(failure));
     const { caller, onLost } = this.#options;
     this.#stage = 'over';
-    caller.end(this.#stream.fail(known).join(''));
+    caller.end(this.#stream.fail(fault).join(''));
     onLost(this.#stream.lost);
   }
 }

@@ -10,8 +10,7 @@ import { hopsHeader, nextHop } from '../admission/hops.ts';
 import type { Caller, CallerListener } from '../answer/caller.ts';
 import { CollectedAnswer } from '../answer/collected-answer.ts';
 import { endByFault, type Interrupted } from '../attempt/end-by-fault.ts';
-import { connectionFailure, type Failure } from '../attempt/failure.ts';
-import { GatewayError } from '../errors/errors.ts';
+import { badAnswer, connectionFailure, type Failure } from '../attempt/failure.ts';
 import { guarded } from '../guard.ts';
 import type { Conversion } from './conversion.ts';
 import type { ConvertedOptions } from './converted-request.ts';
@@ -64,7 +63,7 @@ export class NodeCount implements CallerListener, Interrupted {
   gone(): void {
     if (this.#over) return;
     this.#stop();
-    this.#options.settle({ kind: 'gone' });
+    this.#options.settle('gone');
   }
 
   failed(error: unknown): void {
@@ -87,7 +86,7 @@ export class NodeCount implements CallerListener, Interrupted {
     const { caller, headers, candidate, reports, settle } = this.#options;
     answerCount(caller, tokens, headers);
     reports.ended(candidate, 200);
-    settle({ kind: 'answering' });
+    settle('answering');
   }
 
   #estimate(failure: Failure) {
@@ -98,7 +97,7 @@ export class NodeCount implements CallerListener, Interrupted {
     if (caller.record !== undefined) caller.record.conversion = conversion.name;
     answerEstimate(caller, conversion);
     reports.failed(candidate, failure);
-    settle({ kind: 'answering' });
+    settle('answering');
   }
 
   #stop(): void {
@@ -108,11 +107,7 @@ export class NodeCount implements CallerListener, Interrupted {
   }
 }
 
-const unreadable: Failure = {
-  kind: 'none',
-  error: new GatewayError('upstream_error', 'The model server gave no count.'),
-  cause: undefined,
-};
+const unreadable = badAnswer('The model server gave no count.');
 
 const nothing = { model: '', messages: [] };
 

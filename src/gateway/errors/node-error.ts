@@ -16,8 +16,13 @@ export function isOwnShape(shape: ErrorShape, headers: UpstreamHeaders, body: Bu
 }
 
 /** What a node means by an error answer. `body` is undefined when it is too long or did not come in time. */
-export function nodeFault(status: number, headers: UpstreamHeaders, body: Buffer | undefined): UpstreamFault {
-  return readUpstreamError(status, body === undefined ? '' : textOf(headers, body));
+export function nodeFault(
+  status: number,
+  headers: UpstreamHeaders | undefined,
+  body: Buffer | undefined,
+): UpstreamFault {
+  const isReadable = headers !== undefined && body !== undefined;
+  return readUpstreamError(status, isReadable ? textOf(headers, body) : '');
 }
 
 /** The same in the words of the caller's family. */

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readChatReply } from '../../../src/convert/chat-reply.ts';
 import { ChatStream } from '../../../src/convert/chat-stream.ts';
-import { completionsFailure, completionsRefusal } from '../../../src/convert/completions-errors.ts';
 import { convertCompletionsReply } from '../../../src/convert/completions-reply.ts';
 import { convertCompletionsRequest } from '../../../src/convert/completions-request.ts';
 import { type CompletionsOpened, createCompletionsStream } from '../../../src/convert/completions-stream.ts';
 import type { DialectWish } from '../../../src/convert/dialect.ts';
 import { isObject, listOf } from '../../../src/convert/json.ts';
+import { openAIFailure, openAIRefusal } from '../../../src/convert/openai-errors.ts';
 import { UpstreamFault } from '../../../src/convert/upstream-fault.ts';
 import { parseAsWritten } from '../../../src/convert/written-numbers.ts';
 import { checkChatRequest } from '../../wire/grammar/chat-request.ts';
@@ -60,7 +60,7 @@ it.each([
   ['stop', '1.0', 'got an integer instead'],
 ])('%s of %s is refused with what is wrong of it', (field, number, said) => {
   const body = parseAsWritten(`{"model":"m","prompt":"p","${field}":${number}}`);
-  expect(JSON.stringify(completionsRefusal(refusalOf(() => convert(body))).body)).toContain(said);
+  expect(JSON.stringify(openAIRefusal(refusalOf(() => convert(body))).body)).toContain(said);
 });
 
 describe('a completions request', () => {
@@ -143,7 +143,7 @@ describe('a completions request', () => {
     ],
     ['logit_bias of a wrong type', { model: 'm', prompt: 'p', logit_bias: [] }, 'invalid_type', 'logit_bias'],
   ])('refused: %s', (_name, body, code, param) => {
-    const { status, body: answer } = completionsRefusal(refusalOf(() => convert(body)));
+    const { status, body: answer } = openAIRefusal(refusalOf(() => convert(body)));
     expect(status).toBe(400);
     expect(answer).toMatchObject({ error: { type: 'invalid_request_error', code, param } });
   });
@@ -225,7 +225,7 @@ describe('a completions reply', () => {
 
   it('of a node that failed is an error in OpenAI’s shape', () => {
     const fault = new UpstreamFault('reported', 'no', { status: 429 });
-    expect(completionsFailure(fault)).toEqual({
+    expect(openAIFailure(fault)).toEqual({
       status: 429,
       body: { error: { message: 'no', type: 'rate_limit_error', param: null, code: 'rate_limit_exceeded' } },
     });

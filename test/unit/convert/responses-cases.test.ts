@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readChatBody } from '../../../src/convert/chat-body.ts';
-import { responsesFailure, responsesRefusal } from '../../../src/convert/responses-errors.ts';
+import { openAIFailure } from '../../../src/convert/openai-errors.ts';
+import { responsesRefusal } from '../../../src/convert/responses-errors.ts';
 import { convertResponsesReply } from '../../../src/convert/responses-reply.ts';
 import { readUpstreamError } from '../../../src/convert/upstream-error.ts';
 import { UpstreamFault } from '../../../src/convert/upstream-fault.ts';
@@ -251,7 +252,7 @@ describe('streams', () => {
       caught = error;
     }
     expect(caught).toBeInstanceOf(UpstreamFault);
-    expect(caught instanceof UpstreamFault && responsesFailure(caught).status).toBe(502);
+    expect(caught instanceof UpstreamFault && openAIFailure(caught).status).toBe(502);
     expect(types(Buffer.from(bytes)).slice(-2)).toEqual(['error', 'response.failed']);
   });
 
@@ -426,6 +427,6 @@ describe('requests', () => {
       400,
       '[{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT"}}]',
     );
-    expect(responsesFailure(fault)).toMatchObject({ status: 400, body: { error: { message: 'no' } } });
+    expect(openAIFailure(fault)).toMatchObject({ status: 400, body: { error: { message: 'no' } } });
   });
 });

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readChatBody } from '../../../src/convert/chat-body.ts';
-import { responsesFailure } from '../../../src/convert/responses-errors.ts';
+import { openAIFailure } from '../../../src/convert/openai-errors.ts';
 import { convertResponsesReply } from '../../../src/convert/responses-reply.ts';
 import { UpstreamFault } from '../../../src/convert/upstream-fault.ts';
 import { call, chatSse, delta, usageChunk } from './chat-chunks.ts';
@@ -103,7 +103,7 @@ function replyTo({ request, bytes }: ReturnType<typeof bytesOf>): { status: numb
   try {
     return { status: 200, body: JSON.parse(convertResponsesReply(readChatBody(bytes), state).json) };
   } catch (error) {
-    if (error instanceof UpstreamFault) return responsesFailure(error);
+    if (error instanceof UpstreamFault) return openAIFailure(error);
     throw error;
   }
 }

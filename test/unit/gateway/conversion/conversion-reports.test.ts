@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { UpstreamFault } from '../../../../src/convert/upstream-fault.ts';
-import type { Failure } from '../../../../src/gateway/attempt/failure.ts';
+import { faultFailure } from '../../../../src/gateway/attempt/failure.ts';
 import { createConversionReports } from '../../../../src/gateway/conversion/conversion-reports.ts';
 import { createConversionMetrics } from '../../../../src/observe/conversion-metrics.ts';
 import { createLog } from '../../../../src/observe/log.ts';
@@ -30,9 +30,7 @@ function setUp(spec: object = {}) {
   const candidate = { node, model: 'm', enabled: true } as unknown as Candidate;
   const fail = async (message: string, status = 400) => {
     const fault = new UpstreamFault('reported', message, { status });
-    const failure: Failure = { kind: 'fault', status, headers: undefined, fault, cause: undefined };
-    reports.failed(candidate, failure);
-    await Promise.resolve();
+    await reports.failed(candidate, faultFailure(fault, undefined));
   };
   return { clock, lines, registry, reports, fail };
 }

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { droppedLabel } from '../../../../src/gateway/conversion/dropped-label.ts';
 
 const fields = ['messages', 'responses', 'completions'].flatMap((format) => {
-  const page = readFileSync(new URL(`../../../src/convert/${format}.md`, import.meta.url), 'utf8');
+  const page = readFileSync(new URL(`../../../../src/convert/${format}.md`, import.meta.url), 'utf8');
   const [table = ''] = page.split(/\n(?:Content:|Items of)/);
   return [...table.matchAll(/^\| `([\w.[\]]+)` \| dropped/gm)].map(([, field = '']) => field);
 });
