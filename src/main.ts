@@ -1,10 +1,10 @@
 import { enableCompileCache } from 'node:module';
 import { basename, join } from 'node:path';
 import process from 'node:process';
-import { setFlagsFromString } from 'node:v8';
 import { ourSpelling } from './cli/spellings.ts';
 import { consoleCommand } from './console-command.ts';
 import { roleCommands } from './role-commands.ts';
+import { keepObjectsYoung } from './runtime/node-internals.ts';
 
 const typed = process.argv.slice(2);
 const calledAs = basename(process.argv[1] ?? '').replace(/\.[a-z]+$/, '');
@@ -42,15 +42,6 @@ function keepCompiled(): void {
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
   const caches = XDG_CACHE_HOME || (HOME ? join(HOME, '.cache') : LOCALAPPDATA);
   if (caches) enableCompileCache(join(caches, 'model-gateway', 'compiled'));
-}
-
-/**
- * V8 makes objects old at birth where those of the same place in the code lived long: what a start makes does, what
- * requests make at the same places does not. One process in three so kept each request until its whole heap was marked,
- * four times a second: a quarter fewer requests, and 1 in 100 came 50 ms late.
- */
-function keepObjectsYoung(): void {
-  setFlagsFromString('--no-allocation-site-pretenuring');
 }
 
 async function startRole(): Promise<void> {

@@ -1,5 +1,5 @@
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { collector } from '../upstream/collector.ts';
+import { getHeapStatistics } from 'node:v8';
+import { collectAll, setHeapGrowth } from '../runtime/node-internals.ts';
 
 const largeBytes = 100e6;
 const percent = 40;
@@ -15,7 +15,7 @@ export function fitHeapGrowth(isLoading: boolean): void {
   const wanted = isLoading || getHeapStatistics().used_heap_size > largeBytes;
   if (wanted === isSlow) return;
   isSlow = wanted;
-  setFlagsFromString(`--heap-growing-percent=${wanted ? percent : 0}`);
+  setHeapGrowth(wanted ? percent : 0);
 }
 
 /**
@@ -24,5 +24,5 @@ export function fitHeapGrowth(isLoading: boolean): void {
  */
 export function trimHeap(): void {
   if (getHeapStatistics().total_heap_size < largeBytes) return;
-  collector()({ execution: 'sync', type: 'major', flavor: 'last-resort' });
+  collectAll();
 }

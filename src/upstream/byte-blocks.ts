@@ -1,4 +1,4 @@
-import { freeBuffer } from './free-buffer.ts';
+import { freeBuffer } from '../runtime/node-internals.ts';
 import { leaveBehind } from './young-collection.ts';
 
 /** Pieces kept as they came; nearly every body has fewer, and is never copied before it is whole. */

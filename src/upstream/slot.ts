@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
+import { freeBuffer } from '../runtime/node-internals.ts';
 import { type BatchedWriter, writeTogether } from './batches.ts';
 import type { Connect } from './connect.ts';
 import { errorCode } from './connect-error.ts';
 import { UpstreamError } from './error.ts';
-import { freeBuffer } from './free-buffer.ts';
 import type { AssembledBody } from './request.ts';
 import { type ResponseListener, ResponseReader } from './response-reader.ts';
 

@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import { collector } from './collector.ts';
+import { collectYoung } from '../runtime/node-internals.ts';
 
 /** Well below the 64 MB of such memory at which V8 marks its whole heap. */
 const mostBytes = 24 * 1024 * 1024;
@@ -7,7 +7,6 @@ const mostBytes = 24 * 1024 * 1024;
 const largeHeapBytes = 100e6;
 
 let bytes = 0;
-let collect: ReturnType<typeof collector> | undefined;
 
 /**
  * Counts memory outside the heap that requests leave behind (parts of what was read from sockets), and lets V8 collect
@@ -20,6 +19,5 @@ export function leaveBehind(size: number): void {
   if (bytes < mostBytes) return;
   bytes = 0;
   if (getHeapStatistics().used_heap_size < largeHeapBytes) return;
-  collect ??= collector();
-  collect({ type: 'minor' });
+  collectYoung();
 }

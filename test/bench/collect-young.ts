@@ -1,4 +1,4 @@
-import { collector } from '../../src/upstream/collector.ts';
+import { collectYoung } from '../../src/runtime/node-internals.ts';
 
 const everyMilliseconds = 20;
 
@@ -8,12 +8,11 @@ const everyMilliseconds = 20;
  * meanwhile then came at once, and what a proxy took for so much at a time was told as its latency.
  */
 export function youngCollector(): () => void {
-  const collect = collector();
   let last = performance.now();
   return () => {
     const now = performance.now();
     if (now - last < everyMilliseconds) return;
     last = now;
-    collect({ type: 'minor' });
+    collectYoung();
   };
 }

@@ -13,7 +13,7 @@ import { Conversion } from '../../src/gateway/conversion/conversion.ts';
 import { ConvertedPlain } from '../../src/gateway/conversion/converted-plain.ts';
 import { ConvertedStreaming } from '../../src/gateway/conversion/converted-stream.ts';
 import { Progress } from '../../src/gateway/server/progress.ts';
-import { collector } from '../../src/upstream/collector.ts';
+import { collectAll } from '../../src/runtime/node-internals.ts';
 import { Exchange } from '../../src/upstream/exchange.ts';
 import { Pool } from '../../src/upstream/pool.ts';
 import { Slot } from '../../src/upstream/slot.ts';
@@ -27,7 +27,6 @@ const ofConnections = { Pool, RequestBody, Slot, StreamWatch };
 if (isMainThread) answerQuestions(Number(process.env['PROBE_PORT']));
 
 function answerQuestions(port: number): void {
-  const collect = collector();
   let stalls: number[] = [];
   let began = performance.now();
   let last = began;
@@ -59,7 +58,7 @@ function answerQuestions(port: number): void {
     },
     heap: () =>
       unmeasured(() => {
-        collect({ type: 'major', execution: 'sync' });
+        collectAll();
         const { heapUsed, external, arrayBuffers } = process.memoryUsage();
         return { heapUsed, external, arrayBuffers };
       }),

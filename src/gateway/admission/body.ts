@@ -7,9 +7,9 @@ import {
   createInflate,
   createZstdDecompress,
 } from 'node:zlib';
+import { freeBuffer } from '../../runtime/node-internals.ts';
 import { type BatchedTask, runTogether } from '../../upstream/batches.ts';
 import { ByteBlocks } from '../../upstream/byte-blocks.ts';
-import { freeBuffer } from '../../upstream/free-buffer.ts';
 import { CallerGone } from '../answer/caller-gone.ts';
 import { GatewayError } from '../errors/errors.ts';
 import { guarded } from '../guard.ts';

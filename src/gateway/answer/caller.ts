@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { InternalErrorPlace, InternalErrors } from '../../observe/internal-errors.ts';
 import type { TokenUsage } from '../../observe/request-record.ts';
+import { chunkOf, socketForChunk } from '../../runtime/node-internals.ts';
 import { type BatchedWriter, writeTogether } from '../../upstream/batches.ts';
 import type { AttemptOutcome } from '../attempt/attempt-outcome.ts';
 import type { GatewayError } from '../errors/errors.ts';
@@ -247,14 +248,11 @@ export class Caller extends SilenceListener implements BatchedWriter {
   }
 
   /**
-   * Where a chunk may be written past node:http, which makes four pieces of it; null where it may not: the head is not sent, something
-   * waits, the answer has no chunks or is ended. What comes while such a chunk waits goes by node:http again, which
-   * then tells when the caller takes more.
+   * Where a chunk may be written past node:http; null if it may not. What comes while such a chunk waits goes by node:http
+   * again, which then reports when the caller takes more.
    */
   #socketForChunk(): Socket | null {
-    const { socket, chunkedEncoding, writableLength, writableEnded } = this.#response;
-    if (this.bytesOut === 0 || this.gone || this.#broken) return null;
-    return chunkedEncoding && writableLength === 0 && !writableEnded ? socket : null;
+    return this.gone || this.#broken ? null : socketForChunk(this.#response, this.bytesOut);
   }
 
   /** Keeps what is written now until all writes of the moment go out together; true where nothing was kept before. */
@@ -335,9 +333,6 @@ export class Caller extends SilenceListener implements BatchedWriter {
 /** Headers of every event stream, flat. */
 export const eventStreamHeaders: readonly string[] = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
 
-const carriageReturn = 0x0d;
-const lineFeed = 0x0a;
-
 interface Comment {
   readonly bytes: Buffer;
   /** The same as a chunk that stands ready. */
@@ -350,22 +345,6 @@ const lineComment = comment(': keepalive\n');
 function comment(text: string): Comment {
   const bytes = Buffer.from(text);
   return { bytes, chunk: chunkOf(bytes) };
-}
-
-/** Bytes, at least one, as a chunk of HTTP/1.1 (RFC 9112, section 7.1). */
-function chunkOf(bytes: Buffer): Buffer {
-  const size = bytes.length.toString(16);
-  const chunk = Buffer.allocUnsafe(size.length + bytes.length + 4);
-  // Byte by byte: a call into C++ for two of them takes as long as the rest.
-  let at = 0;
-  for (; at < size.length; at++) chunk[at] = size.charCodeAt(at);
-  chunk[at++] = carriageReturn;
-  chunk[at++] = lineFeed;
-  chunk.set(bytes, at);
-  at += bytes.length;
-  chunk[at++] = carriageReturn;
-  chunk[at] = lineFeed;
-  return chunk;
 }
 
 /** Texts as bytes, once: node:http would measure a text, put it behind its head and then encode both. */

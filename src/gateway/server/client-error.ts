@@ -1,9 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { connectionBelowTls, currentResponse } from '../../runtime/node-internals.ts';
 import { type ErrorCode, GatewayError } from '../errors/errors.ts';
 import { type ErrorShape, errorShapeOf, wireError } from '../errors/wire-errors.ts';
 import { endLinger } from './linger.ts';
-import { afterAnswers, currentResponse } from './pipeline.ts';
+import { afterAnswers } from './pipeline.ts';
 
 const errors: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The request headers are too large.'],
@@ -62,7 +63,7 @@ function refuse(socket: Socket, answer: string, lingerMs: number): void {
  * connection lies below the TLS socket until the end of this event. Others see it close.
  */
 function answerTlsError(error: ClientError, socket: Socket, newId: () => string): void {
-  const { _parent: bare } = socket as { _parent?: Socket | null };
+  const bare = connectionBelowTls(socket);
   if (error.code === 'ERR_SSL_HTTP_REQUEST' && bare?.writable === true) {
     bare.write(answerOf(new GatewayError('malformed_request', plainOnTls), 'openai', newId()));
   }

@@ -1,5 +1,6 @@
 import type { Server, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
+import { onLastAnswer } from '../../runtime/node-internals.ts';
 import { dropQueued } from './pipeline.ts';
 
 /**
@@ -22,19 +23,18 @@ export function endLinger(
  * (RFC 9112 §9.6). What comes there is thrown away: it cannot be answered any more, so no node must be asked.
  */
 export function lingerBehindLastAnswers(server: Server, lingerMs: number): void {
-  // What node:http calls behind a last answer.
-  function destroySoon(this: Socket): void {
-    dropQueued(this);
-    this.removeAllListeners('data');
-    // node:http gives its reader up where somebody else listens.
-    this.on('data', ignore);
-    this.resume();
-    this.end();
-    endLinger(this, lingerMs, this);
-  }
-  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
-    socket.destroySoon = destroySoon;
-  });
+  const closeInStages = (socket: Socket): void => {
+    dropQueued(socket);
+    socket.removeAllListeners('data');
+    // node:http stops reading once another listener is there.
+    socket.on('data', ignore);
+    socket.resume();
+    socket.end();
+    endLinger(socket, lingerMs, socket);
+  };
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) =>
+    onLastAnswer(socket, closeInStages),
+  );
 }
 
 function ignore(): void {}

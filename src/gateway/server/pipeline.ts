@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { currentResponse } from '../../runtime/node-internals.ts';
 
 // Requests on one connection that came before the answer to the first: node:http runs them at once, and keeps their answers in order.
 
@@ -37,9 +38,4 @@ export function afterAnswers(socket: Socket, then: () => void): void {
   const response = currentResponse(socket);
   if (response?.req.complete !== true || socket.destroyed) then();
   else response.once('close', () => afterAnswers(socket, then));
-}
-
-/** The response that may write to the socket at the moment. node:http keeps it there. */
-export function currentResponse(socket: Socket): ServerResponse | undefined {
-  return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }

@@ -1,8 +1,9 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, Server as NetServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { listenOnHost } from '../../listen/listen-on-host.ts';
+import { stopListening } from '../../runtime/node-internals.ts';
 import { secureOptions, type TlsPair, tlsServerOptions } from '../../tls/tls-pair.ts';
 import type { GatewayContext } from '../handle.ts';
 import { clientErrorAnswers } from './client-error.ts';
@@ -59,8 +60,7 @@ export function createTrafficServers(
       }
     },
     refuseConnections() {
-      // http.Server's own close would also cut idle connections, on which a request may be on its way at this moment.
-      for (const server of servers) NetServer.prototype.close.call(server);
+      for (const server of servers) stopListening(server);
     },
     takeWaiting: (limitMs) => takeWaiting(servers, limitMs),
     closeIdleConnections: () => {
