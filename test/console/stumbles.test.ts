@@ -77,6 +77,26 @@ test('Tab goes through every row of a long table, and back', async () => {
   expect(await place(page)).toMatch(/^\d+$/);
 });
 
+test('Tab pressed faster than the page is drawn stays in a table of 3,006 rows, and goes back', async () => {
+  await using person = await sit('/nodes/default/large/models');
+  const { page } = person;
+  await page.getByRole('checkbox', { name: 'Select all that are shown' }).focus();
+  const burst = async (key: string, times: number): Promise<number> => {
+    // Without waiting for one another: the browser gets them as fast as it takes them.
+    await Promise.all(Array.from({ length: times }, () => page.keyboard.press(key)));
+    const at = await place(page);
+    expect(at).toMatch(/^\d+$/);
+    return Number(at);
+  };
+  const rows: number[] = [];
+  for (let bursts = 0; bursts < 6; bursts++) rows.push(await burst('Tab', 100));
+  expect(rows).toEqual([...rows].sort((one, other) => one - other));
+  // At most four stops in a row, and the head's.
+  expect(rows.at(-1)).toBeGreaterThan(140);
+  const back = await burst('Shift+Tab', 300);
+  expect(back).toBeLessThan(rows.at(-1) ?? 0);
+});
+
 test('on a phone the status of a node with a long name is seen', async () => {
   await using person = await sit('/nodes?search=cellar', { viewport: { width: 375, height: 740 } });
   const { page } = person;

@@ -29,18 +29,24 @@ export function WindowedTable<R>(props: {
 }): View {
   const { label, columns, rows, idOf, nameOf, ticked, onTick } = props;
   const order = orderOf(useAddress().query.get('sort') ?? '', columns);
-  const [view, setView] = useState({ top: 0, height: 800 });
+  const [view, setView] = useState<RowsInSight>({ top: 0, height: 800 });
   const frame = useRef<HTMLElement | null>(null);
   useEffect(() => {
     const element = frame.current;
     if (element === null) return undefined;
     const seen = (): void => setView({ top: element.scrollTop, height: element.clientHeight });
+    const focused = ({ target }: Event): void => {
+      const row = target instanceof Element ? target.closest('tr')?.getAttribute('aria-rowindex') : undefined;
+      if (row) setView((view) => around(view, Number(row) - 2));
+    };
     seen();
     element.addEventListener('scroll', seen, { passive: true });
+    element.addEventListener('focusin', focused);
     const resized = new ResizeObserver(seen);
     resized.observe(element);
     return () => {
       element.removeEventListener('scroll', seen);
+      element.removeEventListener('focusin', focused);
       resized.disconnect();
     };
   }, []);
@@ -108,6 +114,22 @@ export function WindowedTable<R>(props: {
       </tbody>
     </table>
   </div>`;
+}
+
+interface RowsInSight {
+  readonly top: number;
+  readonly height: number;
+}
+
+/**
+ * The rows to draw when a row gets the focus. The browser reports that it scrolled only with the next frame: until then
+ * a key that is held down, or pressed without a pause, would pass the last row in the document and leave the table.
+ */
+function around(view: RowsInSight, row: number): RowsInSight {
+  const { top, height } = view;
+  const at = row * rowHeight;
+  const isInside = at >= top && at + rowHeight <= top + height;
+  return isInside || row < 0 ? view : { top: Math.max(0, at - height / 2), height };
 }
 
 /**
