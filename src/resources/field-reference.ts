@@ -44,6 +44,8 @@ function kindLines({ spec }: Crd): string[] {
     '',
     `${schema.description ?? ''} Short name \`${names.shortNames.join(', ')}\`.`,
     '',
+    ...columnLines(versions[0]?.additionalPrinterColumns ?? []),
+    '',
     '| field | type | bounds | default | meaning |',
     '|---|---|---|---|---|',
     ...rows.map(rowLine),
@@ -52,6 +54,13 @@ function kindLines({ spec }: Crd): string[] {
     '',
     ...rules.map(({ path, message }) => `- \`${path}\` ${message}`),
   ];
+}
+
+/** What `kubectl get` shows; columns of priority 1 need `-o wide`. */
+function columnLines(columns: readonly { name: string; priority?: 1; description: string }[]): string[] {
+  const lineOf = ({ name, priority, description }: (typeof columns)[number]): string =>
+    `| ${name} | ${priority === undefined ? 'always' : '`-o wide`'} | ${description} |`;
+  return ['| column of `kubectl get` | shown | meaning |', '|---|---|---|', ...columns.map(lineOf)];
 }
 
 function rowsOf(path: string, schema: JsonSchema): Row[] {

@@ -100,8 +100,10 @@ test('and with CRDs that were applied by hand', async () => {
   const names = ['upstreamnodes', 'apikeys', 'masterkeys'].map((kind) => `${kind}.modelgateway.dev`);
   await paste(`kubectl delete crd ${names.join(' ')}`);
   await paste(`kubectl apply -f ${join(chartFolder, '../../crds')}`);
-  // Asked again: kubectl fails on a CRD that was made so lately that its status has no conditions.
-  const wait = `kubectl wait --for=condition=Established --timeout=10s crd ${names.join(' ')}`;
-  await paste(`for try in $(seq 50); do ${wait} && exit 0; sleep 0.2; done; exit 1`);
+  // Not by --for=condition: kubectl fails on a CRD that was made so lately that its status has no conditions.
+  const established = '{.status.conditions[?(@.type=="Established")].status}';
+  await paste(
+    `kubectl wait --for=jsonpath='${established}'=True --timeout=10s -f ${join(chartFolder, '../../crds')}`,
+  );
   expect(await firstToken()).toMatch(aToken);
 });

@@ -116,6 +116,24 @@ test('1,000 nodes: listed in bounded time; a reader that has enough ends it quie
   expect(models.stdout).toMatch(/\nshared +served +node-0, node-1, node-10 and 997 more +-\n/);
 });
 
+test('a watch says first which manifests are not in force', async () => {
+  const { folders, env } = await startedFolders({ 'nodes.yaml': node('openai') });
+  await using _ = folders;
+  await folders.write('broken.yaml', 'kind: [');
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  const child = spawn(process.execPath, [main, 'nodes', '--watch'], {
+    env: { PATH: process.env['PATH'], ...env },
+  });
+  let warned = '';
+  child.stderr.on('data', (chunk) => {
+    warned += chunk;
+  });
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+  child.kill('SIGINT');
+  await new Promise((resolve) => child.on('exit', resolve));
+  expect(warned).toMatch(/^Warning: not in force.*broken\.yaml/);
+});
+
 test('Ctrl-C ends a watch with 130', async () => {
   const { folders, env } = await startedFolders({ 'nodes.yaml': node('openai') });
   await using _ = folders;

@@ -60,6 +60,7 @@ async function watchNodes(
   namespace: string | undefined,
   flags: Flags,
 ): Promise<void> {
+  await warnOfManifests(context, place);
   const { output } = flags;
   const first: Declared<'UpstreamNode'>[] = [];
   const widths: number[] = [];

@@ -4,7 +4,7 @@
  *
  * Folders of 100,000 keys are read at every start, which takes the full parser ten seconds. This reader answers only
  * where its result is certainly the full parser's; at the first sign of anything else it gives up. Errors are never
- * its business. `test/unit/store/plain-yaml.test.ts` holds the two against each other.
+ * its business. `test/unit/store/folder/plain-yaml.test.ts` holds the two against each other.
  * @returns the document's value, or undefined when the full parser has to read it
  */
 export function readPlainYaml(text: string): Record<string, unknown> | undefined {
