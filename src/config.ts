@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { z } from 'zod';
-import { type Command, type FlagName, type FlagValues, flags } from './flags.ts';
 import type { AccessLogChoice } from './observe/access-log.ts';
 import { errorText } from './observe/error-text.ts';
 import type { LogFormat, LogLevel } from './observe/log.ts';
 import { readOtlpSettings } from './observe/otlp-settings.ts';
-import { roleSummaries } from './role-summaries.ts';
+import { type Command, type FlagName, type FlagValues, flags } from './roles/flags.ts';
+import { roleSummaries } from './roles/role-summaries.ts';
 
 export interface Address {
   readonly host: string;

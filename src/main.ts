@@ -2,8 +2,8 @@ import { enableCompileCache } from 'node:module';
 import { basename, join } from 'node:path';
 import process from 'node:process';
 import { ourSpelling } from './cli/spellings.ts';
-import { consoleCommand } from './console-command.ts';
-import { roleCommands } from './role-commands.ts';
+import { consoleCommand } from './roles/console-command.ts';
+import { roleCommands } from './roles/role-commands.ts';
 import { keepObjectsYoung } from './runtime/node-internals.ts';
 
 const typed = process.argv.slice(2);
@@ -46,11 +46,11 @@ function keepCompiled(): void {
 
 async function startRole(): Promise<void> {
   keepObjectsYoung();
-  const { isUsageError, runRole } = await import('./roles.ts');
+  const { isUsageError, runRole } = await import('./roles/run-role.ts');
   try {
     await runRole(args, name);
   } catch (error) {
-    const { explain } = await import('./process.ts');
+    const { explain } = await import('./roles/process.ts');
     process.stderr.write(`${name}: ${explain(error)}\n`);
     process.exit(isUsageError(error) ? 2 : 1);
   }

@@ -6,7 +6,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { examplesOf } from '../../src/cli/help.ts';
-import { roleExamples } from '../../src/flags.ts';
+import { roleExamples } from '../../src/roles/flags.ts';
 import { readmeSettings } from '../agents/readme-settings.ts';
 import { runShell } from '../support/cli.ts';
 import { commandsOf, nodeExamples, wholeProgram } from '../support/cli-examples.ts';

@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import { examplesOf } from '../../src/cli/help.ts';
 import { openPlace } from '../../src/cli/place.ts';
 import { buildProgram } from '../../src/cli/program.ts';
-import { consoleCommand } from '../../src/console-command.ts';
 import { systemClock } from '../../src/kube/clock.ts';
-import { roleCommands } from '../../src/role-commands.ts';
+import { consoleCommand } from '../../src/roles/console-command.ts';
+import { roleCommands } from '../../src/roles/role-commands.ts';
 
 /** The program with every command in it; `print` gets what its help prints. */
 export function wholeProgram(print: (text: string) => void = () => {}): Promise<Command> {

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { openPlace } from '../../src/cli/place.ts';
 import { exitCodeOfRun } from '../../src/cli/run.ts';
-import { consoleCommand } from '../../src/console-command.ts';
 import { systemClock } from '../../src/kube/clock.ts';
-import { roleCommands } from '../../src/role-commands.ts';
+import { consoleCommand } from '../../src/roles/console-command.ts';
+import { roleCommands } from '../../src/roles/role-commands.ts';
 import type { CliOptions } from './cli.ts';
 import type { Ended } from './run-to-end.ts';
 

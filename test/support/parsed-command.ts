@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Command, CommanderError } from 'commander';
 import { readConfig } from '../../src/config.ts';
-import { roleCommands } from '../../src/role-commands.ts';
+import { roleCommands } from '../../src/roles/role-commands.ts';
 import vitestConfig from '../../vitest.config.ts';
 import { wholeProgram } from './cli-examples.ts';
 import { words } from './cli-steps.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config.ts';
-import { type Command, flags, helpText, roleExamples } from '../../src/flags.ts';
+import { type Command, flags, helpText, roleExamples } from '../../src/roles/flags.ts';
 import { expectScreen } from '../support/screen.ts';
 
 const standalone = ['standalone', '--manifests', 'm', '--data', 'd'];

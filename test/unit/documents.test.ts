@@ -1,7 +1,7 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { flags } from '../../src/flags.ts';
+import { flags } from '../../src/roles/flags.ts';
 
 const documents = [
   'README.md',

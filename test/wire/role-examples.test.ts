@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { roleExamples } from '../../src/flags.ts';
+import { roleExamples } from '../../src/roles/flags.ts';
 import { runShell } from '../support/cli.ts';
 import { startProgram } from '../support/program.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { announceConsole } from '../../src/standalone-console.ts';
+import { announceConsole } from '../../src/roles/standalone-console.ts';
 import { eventually } from '../support/eventually.ts';
 import { startStandalone } from '../support/standalone.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { flags } from '../../../src/flags.ts';
-import { roleCommands } from '../../../src/role-commands.ts';
+import { flags } from '../../../src/roles/flags.ts';
+import { roleCommands } from '../../../src/roles/role-commands.ts';
 import { lines } from '../../support/cli.ts';
 import { runHere } from '../../support/cli-here.ts';
 

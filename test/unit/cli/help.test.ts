@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { examplesOf, helpTopics } from '../../../src/cli/help.ts';
-import { roleSummaries } from '../../../src/role-summaries.ts';
+import { roleSummaries } from '../../../src/roles/role-summaries.ts';
 import { commandsOf, wholeProgram } from '../../support/cli-examples.ts';
 import { expectScreen } from '../../support/screen.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../../src/controller/upstream-node/verdict.ts';
-import { flags } from '../../../src/flags.ts';
 import { conditionOf } from '../../../src/resources/condition-of.ts';
+import { flags } from '../../../src/roles/flags.ts';
 import { failed, invalid, listed, NodeLife, status } from './node-life.ts';
 
 const refused = failed('connect_refused');

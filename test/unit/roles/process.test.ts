@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listenOn } from '../../src/process.ts';
+import { listenOn } from '../../../src/roles/process.ts';
 
 /** Plays `listen`: refuses what is in `refused` by error code, and remembers what was asked. */
 function machine(refused: Record<string, string>) {

@@ -1,15 +1,15 @@
 import process from 'node:process';
-import { prepareQuickStart, type QuickStart, welcome } from './cli/quick-start.ts';
-import { quickStartKey, shownKey } from './cli/quick-start-key.ts';
-import type { StartConfig } from './config.ts';
+import { prepareQuickStart, type QuickStart, welcome } from '../cli/quick-start.ts';
+import { quickStartKey, shownKey } from '../cli/quick-start-key.ts';
+import type { StartConfig } from '../config.ts';
+import { sealingRecipient } from '../resources/sealed-key.ts';
+import type { DirectoryStore } from '../store/folder/directory.ts';
+import { lockFolder } from '../store/folder/folder-lock.ts';
+import { makeFolder } from '../store/folder/make-folder.ts';
+import { problemText } from '../store/folder/manifest-problems.ts';
+import type { Store } from '../store/store.ts';
 import { aborted, version } from './process.ts';
-import { sealingRecipient } from './resources/sealed-key.ts';
 import { runStandalone } from './standalone.ts';
-import type { DirectoryStore } from './store/folder/directory.ts';
-import { lockFolder } from './store/folder/folder-lock.ts';
-import { makeFolder } from './store/folder/make-folder.ts';
-import { problemText } from './store/folder/manifest-problems.ts';
-import type { Store } from './store/store.ts';
 
 /** How long the quick start waits for its key and a first model before it says how things stand. */
 const waitMs = 10_000;

@@ -2,20 +2,20 @@ import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import process from 'node:process';
 import type { Registry } from 'prom-client';
-import { type Address, ConfigError, type ServingConfig, type TrafficConfig } from './config.ts';
-import { createGateway, type Gateway } from './gateway/gateway.ts';
-import { accessLogWriter, createAccessLog } from './observe/access-log.ts';
-import { errorCode, errorText } from './observe/error-text.ts';
-import { type LineOutput, stdoutLines } from './observe/line-output.ts';
-import { createLog, type Log } from './observe/log.ts';
-import { createDroppedLinesCounter, createRegistry } from './observe/metrics.ts';
-import type { Otlp } from './observe/otlp/start-otlp.ts';
-import type { Tracing } from './observe/tracing.ts';
-import { createTrafficMetrics } from './observe/traffic-metrics.ts';
-import { productVersion } from './observe/version.ts';
-import type { Store } from './store/store.ts';
+import { type Address, ConfigError, type ServingConfig, type TrafficConfig } from '../config.ts';
+import { createGateway, type Gateway } from '../gateway/gateway.ts';
+import { accessLogWriter, createAccessLog } from '../observe/access-log.ts';
+import { errorCode, errorText } from '../observe/error-text.ts';
+import { type LineOutput, stdoutLines } from '../observe/line-output.ts';
+import { createLog, type Log } from '../observe/log.ts';
+import { createDroppedLinesCounter, createRegistry } from '../observe/metrics.ts';
+import type { Otlp } from '../observe/otlp/start-otlp.ts';
+import type { Tracing } from '../observe/tracing.ts';
+import { createTrafficMetrics } from '../observe/traffic-metrics.ts';
+import { productVersion } from '../observe/version.ts';
+import type { Store } from '../store/store.ts';
+import type { Pools } from '../upstream/pools.ts';
 import type { TrafficTls } from './traffic-tls.ts';
-import type { Pools } from './upstream/pools.ts';
 
 /** The version of this product. */
 export const version = productVersion();
@@ -58,7 +58,7 @@ export async function exportTelemetry(
   for (const problem of problems) log.warn({ problem }, 'A variable of OpenTelemetry could not be used');
   if (settings === undefined) return undefined;
   try {
-    const { startOtlp } = await import('./observe/otlp/start-otlp.ts');
+    const { startOtlp } = await import('../observe/otlp/start-otlp.ts');
     const role = config.command;
     const instance = process.env['POD_NAME'] ?? `${hostname()}-${process.pid}`;
     return startOtlp({ settings, registry, log, version, role, instance, now: Date.now });

@@ -1,4 +1,4 @@
-/** The commands that `roles.ts` runs, with what the program's help says of each. Alone here: the help must load quickly. */
+/** The commands that `run-role.ts` runs, with what the program's help says of each. Alone here: the help must load quickly. */
 export const roleSummaries = {
   start: 'the quick start: standalone mode on ./model-gateway',
   standalone: 'controller and gateway in one process, on a folder of manifests',

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { folderDeclarations } from './cli/edit/folder-declarations.ts';
-import { adminCircuits } from './cli/route/admin-circuits.ts';
-import type { ConsoleFailure } from './console/answer-error.ts';
-import { type RunningConsole, startConsole } from './console/console.ts';
-import { explainFrom } from './console/explain.ts';
-import { productVersion } from './observe/version.ts';
+import { folderDeclarations } from '../cli/edit/folder-declarations.ts';
+import { adminCircuits } from '../cli/route/admin-circuits.ts';
+import type { ConsoleFailure } from '../console/answer-error.ts';
+import { type RunningConsole, startConsole } from '../console/console.ts';
+import { explainFrom } from '../console/explain.ts';
+import { productVersion } from '../observe/version.ts';
 import { explain } from './process.ts';
 
 /** What the thread of the console is given. */

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { z } from 'zod';
-import type { AddCommand } from './cli/add-command.ts';
-import { explained } from './cli/help.ts';
+import type { AddCommand } from '../cli/add-command.ts';
+import { explained } from '../cli/help.ts';
 import { type Command, type Flag, type FlagName, flags, roleExamples } from './flags.ts';
 
 /** Tells the program for people which flags a role has, so that shells complete them. Never parsed there: `config.ts` does. */

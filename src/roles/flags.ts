@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { gatewayURL } from './cli/gateway-url.ts';
-import { listenAddress } from './cli/listen-address.ts';
-import type { AccessLogChoice } from './observe/access-log.ts';
-import { logFormats, logLevels } from './observe/log.ts';
+import { gatewayURL } from '../cli/gateway-url.ts';
+import { listenAddress } from '../cli/listen-address.ts';
+import type { AccessLogChoice } from '../observe/access-log.ts';
+import { logFormats, logLevels } from '../observe/log.ts';
 import { roleSummaries } from './role-summaries.ts';
 
 export type Command = keyof typeof roleSummaries;

@@ -1,18 +1,21 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import process from 'node:process';
 import type { Registry } from 'prom-client';
-import type { ControllerConfig, GatewayConfig } from './config.ts';
-import { systemClock } from './controller/clock.ts';
-import { observeResources } from './controller/resource-standings.ts';
-import { runController } from './controller/run.ts';
-import type { KubeClient } from './kube/client.ts';
-import { connectRole } from './kube/connect-role.ts';
-import { createEventRecorder } from './kube/events.ts';
-import { runLeaderElection } from './kube/lease.ts';
-import { startAdminServer } from './observe/admin-server.ts';
-import { createInternalErrors } from './observe/internal-errors.ts';
-import type { Log } from './observe/log.ts';
-import { createApiRequestMetric, createLeaderMetric, createStoreMetrics } from './observe/metrics.ts';
+import type { ControllerConfig, GatewayConfig } from '../config.ts';
+import { systemClock } from '../controller/clock.ts';
+import { observeResources } from '../controller/resource-standings.ts';
+import { runController } from '../controller/run.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { connectRole } from '../kube/connect-role.ts';
+import { createEventRecorder } from '../kube/events.ts';
+import { runLeaderElection } from '../kube/lease.ts';
+import { startAdminServer } from '../observe/admin-server.ts';
+import { createInternalErrors } from '../observe/internal-errors.ts';
+import type { Log } from '../observe/log.ts';
+import { createApiRequestMetric, createLeaderMetric, createStoreMetrics } from '../observe/metrics.ts';
+import { openKubernetesStore } from '../store/cluster/kubernetes.ts';
+import type { Store } from '../store/store.ts';
+import { Pools } from '../upstream/pools.ts';
 import {
   aborted,
   createTraffic,
@@ -24,10 +27,7 @@ import {
   unreadyReason,
   version,
 } from './process.ts';
-import { openKubernetesStore } from './store/cluster/kubernetes.ts';
-import type { Store } from './store/store.ts';
 import { openTrafficTls } from './traffic-tls.ts';
-import { Pools } from './upstream/pools.ts';
 
 /** How long a gateway takes new requests after SIGTERM: endpoints lag behind. */
 const endpointLagMs = 5_000;

@@ -1,7 +1,7 @@
-import type { Entry } from './cli/program.ts';
+import type { Entry } from '../cli/program.ts';
 import { roleSummaries } from './role-summaries.ts';
 
-/** The commands that `roles.ts` runs, as the program for people lists and completes them; their flags are loaded for that alone. */
+/** The commands that `run-role.ts` runs, as the program for people lists and completes them; their flags are loaded for that alone. */
 export const roleCommands: Readonly<Record<keyof typeof roleSummaries, Entry>> = {
   start: entry('start'),
   standalone: entry('standalone'),

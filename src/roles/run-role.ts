@@ -1,9 +1,9 @@
 import process from 'node:process';
-import { readSecret } from './cli/read-secret.ts';
-import { SealError, seal } from './cli/seal.ts';
-import { ConfigError, readConfig, type SealConfig, type StandaloneConfig } from './config.ts';
+import { readSecret } from '../cli/read-secret.ts';
+import { SealError, seal } from '../cli/seal.ts';
+import { ConfigError, readConfig, type SealConfig, type StandaloneConfig } from '../config.ts';
+import { productVersion } from '../observe/version.ts';
 import { helpText } from './flags.ts';
-import { productVersion } from './observe/version.ts';
 
 /**
  * Runs a role, or `seal`, with this process's arguments, until it ends. `calledAs` is the program's name, for its texts.
@@ -48,7 +48,7 @@ async function runSeal(config: SealConfig): Promise<void> {
   if (flags.namespace !== undefined && flags.namespace.length > 1) {
     throw new ConfigError('--namespace may be given once here: a key is sealed for one node.');
   }
-  const { connectKube } = await import('./kube/connect.ts');
+  const { connectKube } = await import('../kube/connect.ts');
   const lines = await seal(
     {
       name: flags.name,

@@ -1,11 +1,11 @@
 import type { Registry } from 'prom-client';
-import { ConfigError } from './config.ts';
-import type { Gateway } from './gateway/gateway.ts';
-import { followTlsFiles } from './gateway/server/follow-tls-files.ts';
-import type { Log } from './observe/log.ts';
-import { createTlsMetrics } from './observe/tls-metrics.ts';
-import { TlsFileError } from './tls/pem-file.ts';
-import { readTlsPair, type TlsFiles, type TlsPair } from './tls/tls-pair.ts';
+import { ConfigError } from '../config.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import { followTlsFiles } from '../gateway/server/follow-tls-files.ts';
+import type { Log } from '../observe/log.ts';
+import { createTlsMetrics } from '../observe/tls-metrics.ts';
+import { TlsFileError } from '../tls/pem-file.ts';
+import { readTlsPair, type TlsFiles, type TlsPair } from '../tls/tls-pair.ts';
 
 /** The certificate of the traffic port. */
 export interface TrafficTls {

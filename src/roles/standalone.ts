@@ -1,13 +1,15 @@
 import { randomBytes, type X509Certificate } from 'node:crypto';
 import { type AddressInfo, isIP } from 'node:net';
-import type { StandaloneConfig, StartConfig } from './config.ts';
-import { systemClock } from './controller/clock.ts';
-import { observeResources } from './controller/resource-standings.ts';
-import { runController } from './controller/run.ts';
+import type { StandaloneConfig, StartConfig } from '../config.ts';
+import { systemClock } from '../controller/clock.ts';
+import { observeResources } from '../controller/resource-standings.ts';
+import { runController } from '../controller/run.ts';
+import { startAdminServer } from '../observe/admin-server.ts';
+import { createInternalErrors } from '../observe/internal-errors.ts';
+import type { Log } from '../observe/log.ts';
+import { type DirectoryStore, openDirectoryStore } from '../store/folder/directory.ts';
+import { Pools } from '../upstream/pools.ts';
 import { manifestRemarks, observeManifests } from './manifest-remarks.ts';
-import { startAdminServer } from './observe/admin-server.ts';
-import { createInternalErrors } from './observe/internal-errors.ts';
-import type { Log } from './observe/log.ts';
 import {
   aborted,
   createTraffic,
@@ -19,9 +21,7 @@ import {
   unreadyReason,
 } from './process.ts';
 import type { StandaloneConsole } from './standalone-console.ts';
-import { type DirectoryStore, openDirectoryStore } from './store/folder/directory.ts';
 import { openTrafficTls } from './traffic-tls.ts';
-import { Pools } from './upstream/pools.ts';
 
 /** What the quick start needs of the mode that it starts. */
 interface Serving {

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
-import { registerManifestMetric } from './observe/manifest-metrics.ts';
-import type { DirectoryStore } from './store/folder/directory.ts';
-import { problemText } from './store/folder/manifest-problems.ts';
+import { registerManifestMetric } from '../observe/manifest-metrics.ts';
+import type { DirectoryStore } from '../store/folder/directory.ts';
+import { problemText } from '../store/folder/manifest-problems.ts';
 
 type Problems = Pick<DirectoryStore, 'manifestProblems' | 'manifestProblemCounts'>;
 

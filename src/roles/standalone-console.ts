@@ -5,11 +5,11 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { Address } from './config.ts';
-import { isLoopback } from './console/guard.ts';
-import { newSecret } from './console/sessions.ts';
+import type { Address } from '../config.ts';
+import { isLoopback } from '../console/guard.ts';
+import { newSecret } from '../console/sessions.ts';
+import type { Log } from '../observe/log.ts';
 import type { ConsoleWorkerData, ConsoleWorkerMessage } from './console-worker.ts';
-import type { Log } from './observe/log.ts';
 import { explain, listenOn } from './process.ts';
 
 const stopMs = 2_000;
