@@ -81,9 +81,9 @@ test('no request is lost while requests keep coming during the grace', async () 
 });
 
 /** One request as bytes on a connection. */
-const plainCall = () => {
+const plainCall = ({ key } = gateway) => {
   const body = '{"model":"m","messages":[]}';
-  return `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  return `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 };
 
 test('a request that was on its way on a kept-alive connection when the listener closed is answered', async () => {
@@ -117,25 +117,31 @@ test('connections that came while the process stood still are taken before the l
   await drained;
 });
 
-// Again where the machine itself stands still for 80 ms between the two timers: the request is then too late indeed.
-test('a request that came while the process stood still is answered before idle connections are closed', {
-  retry: 3,
-}, async () => {
-  (upstream.answers as { chunkDelayMilliseconds: number }).chunkDelayMilliseconds = 0;
-  let drained = Promise.resolve();
-  const answers = await rawExchange(gateway.port, async (socket) => {
-    socket.write(plainCall());
-    await once(socket, 'data');
-    drained = gateway.gateway.drain(5_000);
-    await delay(20);
-    // Behind the turn's reading, or the request would be read before the timers are looked at.
-    await nextTurn();
-    socket.write(plainCall());
-    // Until idle connections are closed.
-    stall(300);
-  });
-  expect(answers.match(/HTTP\/1.1 200 OK/g)).toHaveLength(2);
-  await drained;
+test('a request that came while the process stood still is answered before idle connections are closed', async () => {
+  // Again if the machine itself stood still between the two timers: the request was then too late indeed.
+  let wroteAfterMs = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < 20 && wroteAfterMs > 50; tries++) {
+    const draining = await startGateway({ logLevel: 'error' });
+    await draining.addNode('n', { upstream: { chunks: 10, chunkDelayMilliseconds: 0 } });
+    let drained = Promise.resolve();
+    const answers = await rawExchange(draining.port, async (socket) => {
+      socket.write(plainCall(draining));
+      await once(socket, 'data');
+      const began = performance.now();
+      drained = draining.gateway.drain(5_000);
+      await delay(20);
+      // Behind the turn's reading, or the request would be read before the timers are looked at.
+      await nextTurn();
+      wroteAfterMs = performance.now() - began;
+      socket.write(plainCall(draining));
+      // Until idle connections are closed.
+      stall(300);
+    });
+    await drained;
+    await draining.close();
+    if (wroteAfterMs <= 50) expect(answers.match(/HTTP\/1.1 200 OK/g)).toHaveLength(2);
+  }
+  expect(wroteAfterMs).toBeLessThanOrEqual(50);
 });
 
 test('what outlives the limit is cut off', async () => {

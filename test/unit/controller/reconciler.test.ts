@@ -106,22 +106,26 @@ test('a reconcile that takes longer than a minute is ended and tried again', asy
   expect([...clock.timers].map(({ atMs }) => atMs - clock.now())).toEqual([1_000]);
 });
 
-test('reconciles that wait for nothing still let other work in', { retry: 2 }, async () => {
+test('reconciles that wait for nothing still let other work in', async () => {
+  let inThisTurn = 0;
+  let most = 0;
+  let left = 1_000;
   const { queue, end } = run(async () => {
     const until = performance.now() + 0.2;
     while (performance.now() < until);
+    inThisTurn += 1;
+    most = Math.max(most, inThisTurn);
+    left -= 1;
     return {};
   });
-  let longest = 0;
-  let last = performance.now();
-  const timer = setInterval(() => {
-    longest = Math.max(longest, performance.now() - last);
-    last = performance.now();
-  }, 1);
   for (let index = 0; index < 1_000; index += 1) queue.add(`ns/${index}`, 'Background');
-  while ([...queue.startTimes()].length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-  clearInterval(timer);
-  expect(longest).toBeLessThan(100);
+  // Other work: once in each turn of the event loop. By count, because a busy machine makes turns longer, never fuller.
+  while (left > 0) {
+    await new Promise((resolve) => setImmediate(resolve));
+    inThisTurn = 0;
+  }
+  // Each of the two workers may go on for 5 ms.
+  expect(most).toBeLessThan(100);
   await end();
 });
 

@@ -147,9 +147,14 @@ describe.each(dialects)('$name', ({ model, loop, reasoning, reasons, passedThrou
         providerOptions: reasoning,
       });
       expect(text).toBe('Seen 2.');
-      if (reasons === 'not') return;
-      expect(steps.map(({ reasoningText }) => reasoningText)).toEqual(['Step 1.', 'Step 2.', 'Enough.']);
-      if (reasons === 'shows') return;
+      const shown = steps.map(({ reasoningText }) => reasoningText);
+      expect(shown).toEqual(
+        reasons === 'not' ? [undefined, undefined, undefined] : ['Step 1.', 'Step 2.', 'Enough.'],
+      );
+      if (reasons !== 'shows and gives back') {
+        expect(JSON.stringify(stage.sent().at(-1))).not.toContain('Step 1.');
+        return;
+      }
       expect(stage.sent().at(-1)).toMatchObject({
         messages: [
           {},
