@@ -11,7 +11,7 @@ export interface Place {
   readonly home: string;
   /** The gateway's key. */
   readonly key: () => string;
-  /** What README.md tells its users to set, with this gateway's address, key and model. */
+  /** What docs/agents.md tells users to set, with this gateway's address, key and model. */
   readonly settings: (marker: string) => string;
 }
 

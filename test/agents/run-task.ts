@@ -10,7 +10,7 @@ import { type AgentTask, must, mustBe, type Place, prompt } from './agent-task.t
 import { startChild } from './child.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 import { startModelServer } from './model-server.ts';
-import { readmeSettings } from './readme-settings.ts';
+import { documentedSettings } from './documented-settings.ts';
 import type { Report } from './report.ts';
 import { type Exchange, startTap } from './tap.ts';
 
@@ -51,7 +51,7 @@ async function runIn(
     work,
     home,
     key: () => values.key,
-    settings: (marker) => readmeSettings(marker, values),
+    settings: (marker) => documentedSettings(marker, values),
   };
 
   const key = `sk-${randomBytes(16).toString('hex')}`;

@@ -40,7 +40,7 @@ export function commandsOf(command: Command, path: readonly string[] = []): [str
 /** Every example of nodes and models that help and documents show, without the program's name. */
 export async function nodeExamples(): Promise<string[]> {
   const all = commandsOf(await wholeProgram()).flatMap(([, command]) => examplesOf(command));
-  const documents = ['README.md', 'src/cli/README.md'].flatMap((file) =>
+  const documents = ['docs/commands.md', 'docs/routing.md', 'docs/credentials.md'].flatMap((file) =>
     readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
       .split('\n')
       .flatMap((line) => /^(?:model-gateway|kubectl modelgateway) (.*?)(?: +#.*)?$/.exec(line)?.[1] ?? []),

@@ -8,6 +8,8 @@ const documents = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'DEPENDENCIES.md',
+  'CHANGELOG.md',
+  'CODE_OF_CONDUCT.md',
   ...globSync('{docs,src,test,charts,crds,examples}/**/*.md'),
 ];
 const sources = globSync('{src,test,scripts}/**/*.{ts,mjs,md}').map((path) => `/${path}`);
@@ -102,31 +104,50 @@ test('no package but `node` has a script that runs at installation, and no versi
   expect(launch).toContain("['ci', '--include=dev', '--ignore-scripts']");
 });
 
-const readme = readFileSync('README.md', 'utf8');
+const install = readFileSync('docs/install.md', 'utf8');
 
-test('what the README says that an example declares is all that it declares', () => {
-  const applied = [...readme.matchAll(/^kubectl apply -f (examples\/\S+) +# (.+)$/gm)];
+test('what the page of the installation says that an example declares is all that it declares', () => {
+  const applied = [...install.matchAll(/^kubectl apply -f (examples\/\S+) +# (.+)$/gm)];
   expect(applied.map(([, file]) => file)).toEqual(['examples/openai.yaml', 'examples/key.yaml']);
   for (const [, file = '', says = ''] of applied) {
     const kinds = [...readFileSync(file, 'utf8').matchAll(/^kind: (\w+)$/gm)].map(([, kind = '']) => kind);
     expect([file, kinds.includes('UpstreamNode')]).toEqual([file, /^a node\b/.test(says)]);
     expect([file, kinds.includes('APIKey')]).toEqual([file, /^a key\b/.test(says)]);
   }
-  const secret = /generated into the Secret (\S+)$/m.exec(readme)?.[1];
+  const secret = /generated into the Secret (\S+)$/m.exec(install)?.[1];
   expect(readFileSync('examples/key.yaml', 'utf8')).toContain(`secretName: ${secret}\n`);
-  expect(readme).toContain(`kubectl get secret ${secret} `);
+  expect(install).toContain(`kubectl get secret ${secret} `);
 });
 
-test('Install shows first what a checkout makes, under the names that it makes', () => {
+test('the page of the installation shows first what a checkout makes, under the names that it makes', () => {
   const { name, version } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, string>;
-  const install = /^## Install\n([\s\S]+?)^## /m.exec(readme)?.[1] ?? '';
   expect(install).toMatch(/^\| where \| from a checkout \| from the first release on \|$/m);
   expect(install).toContain(`npm install --global ./${name}-${version}.tgz`);
   expect(install).toContain(`npm run image\` makes \`${name}:${version}\``);
   expect(install).toContain(`  ${name}:${version} standalone --manifests`);
 });
 
-test('the README is right about what standalone mode logs of requests by default', () => {
+test('the page of operations is right about what standalone mode logs of requests by default', () => {
   expect(flags['access-log'].preset).toMatchObject({ cluster: 'all', local: 'failed' });
-  expect(readme).toContain('(`--access-log`; outside a cluster for failed ones alone)');
+  expect(readFileSync('docs/operations.md', 'utf8')).toContain(
+    '`--access-log` selects which; the default is all in a cluster, and failed requests otherwise',
+  );
+});
+
+test('the README fits on a screen and a half, and its quick start is two commands', () => {
+  const readme = readFileSync('README.md', 'utf8');
+  expect(readme.split('\n').length).toBeLessThanOrEqual(80);
+  const block = /## Quick start\n[\s\S]*?```sh\n([\s\S]*?)```/.exec(readme)?.[1] ?? '';
+  expect([...block.matchAll(/^npm \S+/gm)].map(([command]) => command)).toEqual(['npm start', 'npm test']);
+});
+
+test('every figure of the README that links to a page of measurements is on that page', () => {
+  const readme = readFileSync('README.md', 'utf8');
+  const linked = [...readme.matchAll(/\[([^\]]*\d[^\]]*)\]\((test\/[^)#]+)#[^)]+\)/g)];
+  expect(linked).toHaveLength(6);
+  for (const [, text = '', page = ''] of linked) {
+    const measured = readFileSync(page, 'utf8');
+    const figures = [...text.matchAll(/[\d.,]*\d/g)].map(([figure]) => figure.replace(',', ''));
+    expect([text, figures.filter((figure) => !measured.includes(figure))]).toEqual([text, []]);
+  }
 });

@@ -290,7 +290,7 @@ test('whatever a file holds, it is read without a fault and every finding has a 
 });
 
 test('the page of the commands lists every rule', async () => {
-  const page = await readFile(new URL('../../../../src/cli/README.md', import.meta.url), 'utf8');
+  const page = await readFile(new URL('../../../../docs/commands.md', import.meta.url), 'utf8');
   const listed = page.match(/^\| `[a-z-]+` \| (?:error|warning|note) \| .*$/gm);
   expect(listed).toEqual(
     Object.entries(rules).map(([id, { level, summary }]) => `| \`${id}\` | ${level} | ${summary} |`),

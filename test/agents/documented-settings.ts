@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** The code block of README.md that holds `marker`, with the placeholders filled in. Throws where there is none. */
-export function readmeSettings(
+/** The code block of docs/agents.md that holds `marker`, with the placeholders filled in. Throws where there is none. */
+export function documentedSettings(
   marker: string,
   values: { readonly port: number; readonly key: string; readonly model: string },
 ): string {
-  return codeBlock('README.md', marker)
+  return codeBlock('docs/agents.md', marker)
     .replaceAll('HOST:8080', `127.0.0.1:${values.port}`)
     .replaceAll('mgk_…', values.key)
     .replaceAll(/\bMODEL\b/g, values.model);
