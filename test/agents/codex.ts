@@ -2,9 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type AgentTask, type Done, fileIs, goodbye, must, mustBe, type Place } from './agent-task.ts';
+import { codeBlock } from './documented-settings.ts';
 import type { Call } from './model-answer.ts';
 import type { Play, ToolResult } from './model-server.ts';
-import { codeBlock } from './documented-settings.ts';
 
 /** Named in the settings so that Codex knows what the model can: it then offers `apply_patch`, a custom tool. */
 export const knownModel = 'gpt-5.5';

@@ -8,9 +8,9 @@ import { readMessagesStream } from '../wire/grammar/messages.ts';
 import { readResponsesStream } from '../wire/grammar/responses.ts';
 import { type AgentTask, must, mustBe, type Place, prompt } from './agent-task.ts';
 import { startChild } from './child.ts';
+import { documentedSettings } from './documented-settings.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 import { startModelServer } from './model-server.ts';
-import { documentedSettings } from './documented-settings.ts';
 import type { Report } from './report.ts';
 import { type Exchange, startTap } from './tap.ts';
 
