@@ -19,14 +19,20 @@ const programs =
 /** A template is shown as what is generated from it. */
 const notShown = /(?:^|\/)(?:node_modules|dist|model-gateway)\/|\.template\.md$/;
 
-/** Every command of every document of this repository, document by document from the top. */
+/** Every command of every document of this repository, in the order of `turnOf`, each document from the top. */
 export function documentCommands(): DocumentCommand[] {
   const documents = globSync('**/*.md', { cwd: root, exclude: (path) => /node_modules|^\./.test(path) })
     .filter((path) => !notShown.test(path.replace(/^charts\/model-gateway\//, 'charts/')))
-    .sort((a, b) => Number(b === 'README.md') - Number(a === 'README.md') || a.localeCompare(b));
+    .sort((a, b) => turnOf(a) - turnOf(b) || a.localeCompare(b));
   return documents.flatMap((document) =>
     commandsIn(readFileSync(`${root}/${document}`, 'utf8')).map((found) => ({ document, ...found })),
   );
+}
+
+/** The order in which a reader meets the documents: what the installation makes, the pages of the chart and others use. */
+function turnOf(document: string): number {
+  if (document === 'README.md') return 0;
+  return document.startsWith('docs/') ? 1 : 2;
 }
 
 /** The commands of one text of Markdown, each once. */
