@@ -145,7 +145,7 @@ const run: readonly Rule[] = [
     },
   },
   {
-    fits: /^(?:kubectl (?!modelgateway\b)(?!get -o|edit\b)|for kind in .*\n *kubectl )/,
+    fits: /^(?:kubectl (?!modelgateway\b)(?!get$|get -o|edit\b)|for kind in .*\n *kubectl )/,
     async holds(command) {
       // A server takes a moment to list a kind whose definition it has taken.
       if (command === 'kubectl apply -f examples/openai.yaml') await kindsAreListed();
@@ -200,7 +200,7 @@ const read: readonly Rule[] = [
     },
   },
   {
-    fits: /^kubectl (?:get -o yaml|edit)$/,
+    fits: /^kubectl (?:get|get -o yaml|edit)$/,
     holds: (command) => paste(`${command.split(' ').slice(0, 2).join(' ')} --help >/dev/null`),
   },
 ];
