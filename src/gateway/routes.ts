@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CallerFormat } from '../routing/caller-format.ts';
 import type { KeyEntry } from '../store/store.ts';
 import { authenticate } from './admission/authenticate.ts';
+import { jsonText, scanBody } from './admission/inspect.ts';
 import type { Caller } from './answer/caller.ts';
 import { GatewayError } from './errors/errors.ts';
 import { shorten } from './errors/shorten.ts';
@@ -48,6 +49,7 @@ const methodsOf: readonly (readonly [path: RegExp, methods: string])[] = [
 
 /** A body of `/v1/keys` names up to 1,000 models of 253 characters. */
 const longestKeyBody = 1024 * 1024;
+const deepestKeyBody = 16;
 
 /** Longest time that the store may take for a key. */
 const storeTimeoutMs = 15_000;
@@ -96,7 +98,7 @@ export function declareRoutes(app: FastifyInstance, context: GatewayContext, key
     const body = await readRequest(context, caller, shareOf(context, master), longestKeyBody);
     try {
       const signal = AbortSignal.timeout(storeTimeoutMs);
-      answer(caller, 201, await keys.create(master, parseJson(body.bytes), signal));
+      answer(caller, 201, await keys.create(master, parseNewKey(body.bytes), signal));
     } finally {
       body.release();
     }
@@ -195,11 +197,14 @@ function answer(caller: Caller, status: number, body: unknown): void {
   if (!caller.gone) caller.answerJson(status, JSON.stringify(body));
 }
 
-function parseJson(bytes: Buffer): unknown {
-  if (bytes.length === 0) return undefined;
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    throw new GatewayError('invalid_json', 'The request body is not valid JSON.');
-  }
+/** A body of `/v1/keys`: each member once. A reader of JSON keeps the last of two, which may be the one that restricts nothing. */
+function parseNewKey(body: Buffer): unknown {
+  const seen = new Set<string>();
+  scanBody(body, deepestKeyBody, (start, end) => {
+    const name = jsonText(body, start, end).slice(0, 64);
+    if (seen.has(name))
+      throw new GatewayError('invalid_value', `The body has '${name}' twice; remove one.`, { param: name });
+    seen.add(name);
+  });
+  return JSON.parse(body.toString('utf8'));
 }

@@ -84,11 +84,9 @@ describe('POST /v1/keys', () => {
     expect(got.text + listed.text + process.output()).not.toContain(value);
   });
 
-  test.each([
-    ['null members', { name: null, models: null, expires_at: null }],
-    ['no body', undefined],
-  ])('takes %s as no wish', async (_, body) => {
-    expect(await created(body)).toMatchObject({ models: null, expires_at: null });
+  test('takes null members as no wish', async () => {
+    const key = await created({ name: null, models: null, expires_at: null });
+    expect(key).toMatchObject({ models: null, expires_at: null });
   });
 
   const inAnHour = Math.floor(Date.now() / 1000) + 3600;
@@ -110,14 +108,28 @@ describe('POST /v1/keys', () => {
     ['a time that is past', { expires_at: inAnHour - 7200 }, 'expires_at', /must be in the future/],
     ['a negative time', { expires_at: -1 }, 'expires_at', /must be in the future/],
     ['an unknown field', { scope: 'all' }, 'scope', /Unknown field 'scope'; use name, models, expires_at/],
-    ['a list', [], null, /must be a JSON object/],
-    ['a text', 'key', null, /must be a JSON object/],
+    ['a list', [], null, /a JSON object is expected/],
+    ['a text', 'key', null, /a JSON object is expected/],
+    ['null', null, null, /a JSON object is expected/],
+    ['no body', undefined, null, /it is empty/],
   ])('refuses %s', async (_, body, param, message) => {
     const { status, text } = await admin.send('POST', '/keys', body);
     expect(status, text).toBe(400);
     const { error } = JSON.parse(text);
     expect(error).toMatchObject({ type: 'invalid_request_error', param });
     expect(error.message).toMatch(message);
+  });
+
+  test.each([
+    ['{"models":["m"],"models":null}', 'models'],
+    ['{"models":["m"],"mod\\u0065ls":null}', 'models'],
+    ['{"name":"a","name":"a"}', 'name'],
+  ])('refuses a member that is there twice: %s', async (body, param) => {
+    const headers = { authorization: `Bearer ${master.text}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${process.baseURL}/keys`, { method: 'POST', headers, body });
+    expect(answer.status).toBe(400);
+    const message = `The body has '${param}' twice; remove one.`;
+    expect(await answer.json()).toMatchObject({ error: { param, message } });
   });
 
   test('refuses what is not JSON, and another type of content', async () => {

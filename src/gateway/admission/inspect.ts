@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors/errors.ts';
-import { JsonScanError, type Scanned, scanObject } from './json-scan.ts';
+import { JsonScanError, type OnMember, type Scanned, scanObject } from './json-scan.ts';
 
 /** What routing needs to know of a JSON body. Offsets are of the model's JSON string, quotes included. */
 export interface Inspection extends Scanned {
@@ -29,11 +29,10 @@ export function inspect(body: Buffer, options: { restricted: boolean; maxDepth: 
   let modelStart = 0;
   let modelEnd = 0;
   let streamStart = -1;
-  let scanned: Scanned;
   const onMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
     const length = keyEnd - keyStart;
     if (length < 5 || length > longestKey || !mayMatter(body[keyStart])) return;
-    const key = textOf(body, keyStart, keyEnd);
+    const key = jsonText(body, keyStart, keyEnd);
     if (key === 'stream') {
       streamStart = valueStart;
       return;
@@ -48,14 +47,7 @@ export function inspect(body: Buffer, options: { restricted: boolean; maxDepth: 
       forbidden = key;
     }
   };
-  if (!isUtf8(body)) throw new GatewayError('invalid_json', 'The request body is not valid UTF-8.');
-  try {
-    scanned = scanObject(body, options.maxDepth, onMember);
-  } catch (error) {
-    if (!(error instanceof JsonScanError)) throw error;
-    const where = body.length === 0 ? 'it is empty' : `${error.message} (byte ${error.offset})`;
-    throw new GatewayError('invalid_json', `The request body is not a valid JSON object: ${where}.`);
-  }
+  const scanned = scanBody(body, options.maxDepth, onMember);
   if (models === 0)
     throw new GatewayError('missing_parameter', 'Missing required parameter: model.', { param: 'model' });
   if (models > 1 || misspelled !== undefined) {
@@ -78,6 +70,18 @@ export function inspect(body: Buffer, options: { restricted: boolean; maxDepth: 
   };
 }
 
+/** `scanObject`, for a body of a caller: throws GatewayError. */
+export function scanBody(body: Buffer, maxDepth: number, onMember: OnMember): Scanned {
+  if (!isUtf8(body)) throw new GatewayError('invalid_json', 'The request body is not valid UTF-8.');
+  try {
+    return scanObject(body, maxDepth, onMember);
+  } catch (error) {
+    if (!(error instanceof JsonScanError)) throw error;
+    const where = body.length === 0 ? 'it is empty' : `${error.message} (byte ${error.offset})`;
+    throw new GatewayError('invalid_json', `The request body is not a valid JSON object: ${where}.`);
+  }
+}
+
 /** The body with another model name; all other bytes stay as the caller wrote them. */
 export function withModel(body: Buffer, { model, modelStart, modelEnd }: Inspection, name: string): Buffer {
   if (name === model) return body;
@@ -95,7 +99,8 @@ function mayMatter(first: number | undefined): boolean {
   );
 }
 
-function textOf(body: Buffer, start: number, end: number): string {
+/** What the JSON string between these offsets, which leave out its quotes, says. */
+export function jsonText(body: Buffer, start: number, end: number): string {
   const raw = body.toString('utf8', start, end);
   return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
 }
@@ -107,7 +112,7 @@ function foldCase(text: string): string {
 }
 
 function modelName(body: Buffer, start: number, end: number): string {
-  const value = body[start] === 0x22 ? textOf(body, start + 1, end - 1) : '';
+  const value = body[start] === 0x22 ? jsonText(body, start + 1, end - 1) : '';
   if (value !== '') return value;
   throw new GatewayError('invalid_value', 'model must be a non-empty string.', { param: 'model' });
 }

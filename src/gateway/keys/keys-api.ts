@@ -143,7 +143,7 @@ function isMadeHere({ metadata, spec }: ApiKey): boolean {
 }
 
 function readNewKey(body: unknown, nowMs: number): z.output<typeof newKeySchema> {
-  const parsed = safeParse(newKeySchema, body ?? {});
+  const parsed = safeParse(newKeySchema, body);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     if (issue?.code === 'unrecognized_keys') {
