@@ -7,6 +7,7 @@ import type { CommandContext } from './context.ts';
 import { DeclarationError } from './edit/declarations.ts';
 import { declarationMessage } from './error-message.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from './exit-codes.ts';
+import { hintedCommands } from './hinted-commands.ts';
 import { openPlace } from './place.ts';
 import { buildProgram, type Entry } from './program.ts';
 import { ourSpelling } from './spellings.ts';
@@ -86,34 +87,35 @@ export async function exitCodeOfRun(
     return exitCodes.done;
   } catch (error) {
     if (context.signal.aborted) return exitCodes.interrupted;
-    const { code, message } = judged(error, namedCommand(program, args), context.calledAs);
+    const { code, message } = judged(error, namedCommands(program, args), context.calledAs);
     if (message !== '') context.err.write(`${message}\n`);
     return code;
   }
 }
 
-/** The words of the arguments that name a command: `node add`, without what it is called with. */
-function namedCommand(program: Command | undefined, args: readonly string[]): string {
-  const words: string[] = [];
+/** The commands that the arguments name, outermost first: `node` and its `add`. */
+function namedCommands(program: Command | undefined, args: readonly string[]): readonly Command[] {
+  const named: Command[] = [];
   let command = program;
   for (const word of args) {
     command = command?.commands.find((each) => each.name() === word);
     if (command === undefined) break;
-    words.push(word);
+    named.push(command);
   }
-  return words.join(' ');
+  return named;
 }
 
 function judged(
   error: unknown,
-  named: string,
+  named: readonly Command[],
   calledAs: string,
 ): { readonly code: ExitCode; readonly message: string } {
   if (error instanceof CommandError) {
     return { code: error.exitCode, message: error.message && `${calledAs}: ${error.message}` };
   }
   if (error instanceof DeclarationError) {
-    return { code: exitCodeOf(error.reason), message: `${calledAs}: ${declarationMessage(error)}` };
+    const said = hintedCommands(declarationMessage(error), named.at(-1)?.opts() ?? {});
+    return { code: exitCodeOf(error.reason), message: `${calledAs}: ${said}` };
   }
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return { code: exitCodes.done, message: '' };
@@ -124,10 +126,10 @@ function judged(
       .replaceAll('\n', ' ')
       .replace(/\.$/, '');
     const reason = refusedChoice(said) ?? said;
-    const command = error.code === 'commander.unknownCommand' || named === '' ? '' : `${named} `;
+    const words = error.code === 'commander.unknownCommand' ? [] : named.map((command) => command.name());
     return {
       code: exitCodes.usage,
-      message: `${calledAs}: ${reason}. See ${calledAs} ${command}--help.`,
+      message: `${calledAs}: ${reason}. See ${[calledAs, ...words].join(' ')} --help.`,
     };
   }
   return {

@@ -38,6 +38,16 @@ test('the life of nodes and models in a folder of manifests', async () => {
   await expectSteps(nodeSteps, env);
 });
 
+test('a command that an answer proposes is for the folder that was asked', async () => {
+  const { folders } = await startedFolders({ 'a.yaml': node('a', { manualModels: ['m'], enabled: false }) });
+  await using _ = folders;
+  const { manifests } = folders;
+  const explained = await runHere(['route', 'explain', 'm', '--manifests', manifests]);
+  const proposed = `model-gateway --manifests ${manifests} node enable a`;
+  expect(explained.stdout).toContain(`(${proposed})`);
+  expect((await runHere(proposed.split(' ').slice(1))).stdout).toContain('a enabled');
+});
+
 test('every example that help and documents show runs in a folder', async () => {
   const { folders, env } = await startedFolders({
     'nodes.yaml': [

@@ -13,6 +13,7 @@ import type { CommandContext } from '../context.ts';
 import { DeclarationError, type Declarations } from '../edit/declarations.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
+import { hintedCommands } from '../hinted-commands.ts';
 import { apiKeyWords, keyRef } from '../key/kind.ts';
 import { listText, type OutputFlags, printData, withOutput } from '../output.ts';
 import { connectCluster, isFolder, type PlaceFlags, showsStatus, withPlace } from '../place.ts';
@@ -95,7 +96,7 @@ async function explainOne(context: CommandContext, model: string, flags: Flags):
       : refusedKey(key.resource, context.clock.wall());
   const gateways = readings.circuits?.map(({ gateway }) => gateway) ?? [];
   const asked = { key: flags.key, namespace: key.resource.metadata.namespace, homeNamespace };
-  await print(context, flags.output, explanation, { asked, gateways, refused, unknown });
+  await print(context, flags, explanation, { asked, gateways, refused, unknown });
   if (explanation.refusal === 'model_not_found') {
     const names = nodes.flatMap((node) => [...servedNames(node).keys()]);
     const near = nearest(model, names);
@@ -120,16 +121,18 @@ interface Rest {
 
 async function print(
   context: CommandContext,
-  format: Flags['output'],
+  flags: Flags,
   explanation: Explanation,
   { asked, gateways, refused, unknown }: Rest,
 ): Promise<void> {
+  const format = flags.output;
   if (format === 'json' || format === 'yaml') {
     return printData(context, format, { ...asked, keyRefused: refused, ...explanation, gateways, unknown });
   }
   const { out, err } = context;
   if (explanation.nodes.length > 0) {
-    out.write(listText(context, 'table', { items: explanation.nodes, columns: explainColumns }));
+    const table = listText(context, 'table', { items: explanation.nodes, columns: explainColumns });
+    out.write(hintedCommands(table, flags));
   }
   if (refused !== undefined)
     out.write(`The key ${asked.key} opens nothing: callers get 401, for ${refused}\n`);
