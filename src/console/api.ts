@@ -3,6 +3,7 @@ import type { Declarations } from '../cli/edit/declarations.ts';
 import { kindSchema } from '../cli/edit/kind-schema.ts';
 import { type ConsoleFailure, failureOf } from './answer-error.ts';
 import { sendChanges } from './changes.ts';
+import { isDeeperThan } from './depth.ts';
 import type { Entrance } from './entrance.ts';
 import { securityHeaders } from './guard.ts';
 import { type Live, pageKinds } from './live.ts';
@@ -35,6 +36,9 @@ interface ApiOptions {
   readonly onFailure: (failure: ConsoleFailure) => void;
 }
 
+/** As deep as a gateway takes what is tried. To write a deeper body as JSON again ends with a RangeError. */
+const deepestBody = 512;
+
 /**
  * All that the page asks the console, as one plugin. Its hook runs for each route that is registered in it, however a
  * request spells the route's address, and asks for a session; also for addresses below the prefix that have no route.
@@ -54,6 +58,11 @@ export function consoleApi(options: ApiOptions): FastifyPluginAsync {
       if (place.readOnly !== undefined && !isReading) {
         return refuse(reply, 403, { reason: 'Forbidden', message: place.readOnly });
       }
+    });
+    app.addHook('preValidation', async ({ body }, reply) => {
+      if (!isDeeperThan(body, deepestBody)) return;
+      const message = `The request is nested more than ${deepestBody} levels deep; a gateway takes none deeper.`;
+      return refuse(reply, 400, { reason: 'Invalid', message });
     });
     app.get('/place', async () => place);
     app.post('/acted', { config: { changesNothing: true } }, async () => ({}));

@@ -4,6 +4,7 @@ import type { Edit } from '../cli/edit/edit.ts';
 import { clearedKeyEdits, modelEdits, sealedKeyEdits, syncEdit } from '../cli/edit/node-edits.ts';
 import { generateKeyText, hashKeyText, keyHint } from '../resources/key-text.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
+import { isDeeperThan } from './depth.ts';
 
 const step = z.union([z.string().min(1).max(253), z.object({ name: z.string().min(1).max(512) })]);
 const path = z.tuple([z.literal('spec')]).rest(step);
@@ -86,14 +87,4 @@ export async function planWishes(
   edits.push({ path: ['spec', 'hash'], value: hashKeyText(value) });
   edits.push({ path: ['spec', 'hint'], value: keyHint(value) });
   return { edits, value };
-}
-
-/** Level by level, not by recursion. */
-function isDeeperThan(value: unknown, most: number): boolean {
-  let level = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > most) return true;
-    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
-  }
-  return false;
 }

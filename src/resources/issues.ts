@@ -6,12 +6,26 @@ type Issue = z.core.$ZodIssue;
 
 /** Puts what zod found wrong into words. `document` is what was parsed: zod's issues do not hold the values. */
 export function issueProblem(issue: Issue, document: unknown): Problem {
+  if (issue.code === 'unrecognized_keys')
+    return {
+      path: fieldPath([...issue.path, ...issue.keys.slice(0, 1)]),
+      reason: 'is not a field',
+      remedy: 'remove it',
+    };
+  const closest = issue.code === 'invalid_union' ? closestOf(issue.errors) : undefined;
+  if (closest !== undefined)
+    return issueProblem({ ...closest, path: [...issue.path, ...closest.path] }, document);
   const found = valueAt(document, issue.path);
   const place = { path: fieldPath(issue.path) };
   if (found === undefined && issue.code !== 'custom')
     return { ...place, reason: 'is missing', remedy: missingRemedy(issue) };
   const value = issue.code === 'invalid_type' ? undefined : printable(issue.path, found);
   return { ...place, ...(value === undefined ? {} : { value }), ...words(issue, found) };
+}
+
+/** What is wrong with the form of a union that fits best. */
+function closestOf(forms: readonly (readonly Issue[])[]): Issue | undefined {
+  return forms.toSorted((one, other) => one.length - other.length)[0]?.[0];
 }
 
 function words(issue: Issue, found: unknown): Pick<Problem, 'reason' | 'remedy'> {
@@ -100,7 +114,8 @@ function notOneOf(values: readonly string[], found: unknown): Pick<Problem, 'rea
   const meant = typeof found === 'string' ? nearest(found, values) : undefined;
   return {
     reason: values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(', ')}`,
-    remedy: meant === undefined ? 'use one of them' : `did you mean ${meant}?`,
+    remedy:
+      meant !== undefined ? `did you mean ${meant}?` : values.length === 1 ? 'write that' : 'use one of them',
   };
 }
 

@@ -167,6 +167,17 @@ describe('an address spelled in another way', () => {
   });
 });
 
+test('a body that is nested too deeply is refused, whatever it is for', async () => {
+  const { origin, cookie } = await signIn();
+  const deep = `{"path":"messages","key":"k","body":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
+  for (const path of ['/api/try', '/api/resources/UpstreamNode/default/evil']) {
+    const headers = { origin, cookie, 'content-type': 'application/json' };
+    const { status, body } = await askRaw(origin, 'POST', path, { headers, body: deep });
+    expect(status, path).toBe(400);
+    expect(body).toContain('nested more than 512 levels deep');
+  }
+});
+
 test('HEAD uses no address up, and ends', async () => {
   const address = await standalone.newAddress();
   const { origin, pathname, search } = new URL(address);

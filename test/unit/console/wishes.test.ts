@@ -43,6 +43,19 @@ test.for([
   expect(wishesSchema.safeParse(wishes).success).toBe(false);
 });
 
+test.for([
+  [{ force: true }, 'force is not a field; remove it'],
+  [{ models: { names: ['m'], enabled: true, all: 1 } }, 'models.all is not a field; remove it'],
+  [{ edits: [{ path: ['spec', 'weight'], valu: 3 }] }, 'edits[0].value is missing; add it'],
+  [
+    { edits: [{ path: ['spec', 3], value: 3 }] },
+    'edits[0].path[1] must be a string, not a number; put it in quotes',
+  ],
+  [{ edits: [{ path: ['status'], value: 3 }] }, 'edits[0].path[0] must be spec; write that'],
+] as const)('a refusal of %j names the member', ([wishes, message]) => {
+  expect(() => read(wishesSchema, wishes)).toThrow(message);
+});
+
 test('a credential is sealed, and is nowhere in the edits', async () => {
   const { edits, value } = await plan({ apiKey: 'sk-secret', clearApiKey: true });
   expect(value).toBeUndefined();

@@ -1,0 +1,9 @@
+/** Whether a value is nested in more levels than `most`. Level by level: a recursion would end with a RangeError. */
+export function isDeeperThan(value: unknown, most: number): boolean {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > most) return true;
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+  }
+  return false;
+}
