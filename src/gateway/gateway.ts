@@ -30,15 +30,15 @@ import { refuseUnrouted, unrouted } from './server/unrouted.ts';
 
 /** The traffic side: the HTTP API on one port. */
 export interface Gateway {
-  /** Listens; answers where, which tells the port where 0 was asked for. Throws what `listen` throws. */
+  /** Listens and returns the address; it holds the port that the system chose for port 0. Throws what `listen` throws. */
   listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
   /**
-   * Stops without losing a request: takes new ones for `graceMs` more, each connection's answer being its last, then
-   * none; settles when those in flight have ended, or cuts them off after `limitMs` (grace included). May be called
-   * twice; the second call waits for the same end.
+   * Stops without losing a request. For `graceMs` it takes new requests, and closes each connection after its next answer;
+   * then it takes none. Resolves when the requests in flight have ended. After `limitMs`, grace included, it ends them.
+   * May be called twice; the second call waits for the same end.
    */
   drain(limitMs: number, graceMs?: number): Promise<void>;
-  /** Takes another certificate for the connections to come; those that stand keep theirs. Needs `tls` at creation. */
+  /** Sets the certificate for new connections; open ones keep theirs. Needs `tls` at creation. */
   setTlsPair(pair: TlsPair): void;
   /** Ends everything at once. */
   destroy(): Promise<void>;
@@ -57,9 +57,9 @@ export interface GatewayOptions {
   /** Speak TLS with this certificate; else plain HTTP. */
   readonly tls?: TlsPair | undefined;
   readonly onRequestDone?: (done: RequestDone) => void;
-  /** Told of every request that has ended, to write a line about it. */
+  /** Called for every request that has ended, to write a line about it. */
   readonly accessLog?: AccessLog;
-  /** Makes spans of requests; absent where traces are off. */
+  /** Makes spans of requests; absent if tracing is off. */
   readonly tracing?: Tracing | undefined;
   /** Counts everything. */
   readonly metrics?: TrafficMetrics;
@@ -69,14 +69,14 @@ export interface GatewayOptions {
   readonly random?: () => number;
 }
 
-/** How long connections that wait to be accepted are taken before the listener is closed. */
+/** How long waiting connections are accepted before the listener is closed. */
 const lastConnectionsMs = 1_000;
 /** How long idle connections stay open after the listener was closed, for requests already on their way. */
 const lastRequestsMs = 100;
-/** How long answers that were written may take to leave through their sockets. */
+/** How long written answers may take to leave their sockets. */
 const lastWritesMs = 1_000;
 
-/** Sets the HTTP server up; nothing listens yet. */
+/** Sets up the HTTP server; it does not listen yet. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { store, pools, log, homeNamespace, now = Date.now, random = Math.random } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
@@ -135,7 +135,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (change.kind !== 'UpstreamNode' && change.kind !== 'Credentials') return;
     const id = `${change.namespace}/${change.name}`;
     const isGone = change.kind === 'UpstreamNode' && change.after === undefined;
-    // A node that was mended serves at once.
+    // A node whose connection was fixed gets requests at once.
     if (isGone || isConnectionChange(change)) circuits.forget(id);
     if (!isGone) return;
     pools.release(id);
@@ -162,9 +162,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     draining = true;
     unsubscribe();
     const closed = servers.close();
-    // What was written last is still on its way through the socket.
+    // The last bytes may still be in the socket.
     if (inFlight > 0) servers.closeAllConnections();
-    // A connection that never sent a whole request is not idle to node:http: nothing but this would ever end it.
+    // node:http does not count a connection as idle that never sent a complete request: only this ends it.
     await Promise.race([closed, delay(lastWritesMs, undefined, { ref: false })]);
     servers.closeAllConnections();
     await closed;
@@ -188,11 +188,11 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
-/** Fastify as the router, and no more: it never listens, nor writes an answer. */
+/** Fastify as the router only: it neither listens nor writes answers. */
 function createApp(context: GatewayContext): FastifyInstance {
   return Fastify({
     logger: false,
-    // Model ids are long and hold slashes. No id is too long to be an unknown one; the head's own limit bounds it.
+    // Model ids are long and contain slashes. The limit on the head bounds them.
     routerOptions: { maxParamLength: context.limits.headerBytes, ignoreTrailingSlash: true },
     return503OnClosing: false,
     frameworkErrors: (_error, request, reply) => {

@@ -1,10 +1,10 @@
-/** What works for one request, and can end that request after a fault of its own. */
+/** Something that works for one request, and can end that request if it fails. */
 export interface Fallible {
-  /** `error` was thrown while something from outside was handled. Must not throw. */
+  /** `error` was thrown while input from outside was handled. Must not throw. */
   failed(error: unknown): void;
 }
 
-/** A listener that gives what it throws to `owner`. */
+/** A listener that passes what it throws to `owner.failed`. */
 export function guarded<A extends unknown[]>(
   owner: Fallible,
   act: (...args: A) => void,
@@ -18,7 +18,7 @@ export function guarded<A extends unknown[]>(
   };
 }
 
-/** Runs each act. What one throws is dropped: the fault that led here was reported, and the next act must still run. */
+/** Runs each act. Errors are ignored: the error that led here was reported, and the next act must still run. */
 export function quietly(...acts: readonly (() => void)[]): void {
   for (const act of acts) {
     try {

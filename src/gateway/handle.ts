@@ -31,7 +31,7 @@ export interface GatewayContext extends NodesContext, RecordContext {
   /** Bounds all bodies held at one time. */
   readonly budget: BufferBudget;
   readonly deadlines: BodyDeadlines;
-  /** Of streams: keeps their connections open. */
+  /** Sends keep-alives into streams that are silent. */
   readonly silences: SilenceClock;
   readonly homeNamespace: string;
   readonly requestId: () => string;
@@ -40,11 +40,11 @@ export interface GatewayContext extends NodesContext, RecordContext {
   readonly draining: () => boolean;
 }
 
-/** What a route does with a request: it answers `caller`, or throws. */
+/** Handles a request: answers `caller`, or throws. */
 export type Answer = (caller: Caller, progress: Progress) => Promise<void> | void;
 
 /**
- * Runs `answer` for a request and makes sure that it is answered and recorded exactly once, whatever `answer` throws.
+ * Runs `answer` for a request. The request is answered and recorded exactly once, whatever `answer` throws.
  */
 export function handle(
   context: GatewayContext,
@@ -98,7 +98,7 @@ export async function answerModelCall(
   const body = await readRequest(context, caller, share);
   let call: ModelRequest | undefined;
   try {
-    // Since its body came to its end: nobody would tell an attempt.
+    // The caller may have disconnected after its body was complete; no attempt would notice.
     if (caller.gone) throw new CallerGone();
     const inspected = inspect(body.bytes, {
       restricted: key.models !== undefined,
@@ -118,13 +118,13 @@ export async function answerModelCall(
     await answerFailure(caller, call, noAnswer, servedBy(progress, call.conversion));
   } finally {
     const conversion = call?.conversion;
-    // Choices that are asked for later are written from the same body.
+    // Requests for further choices are written later, from the same body.
     if (conversion?.isUnsent === true) caller.whenClosed(() => release(conversion, body));
     else release(conversion, body);
   }
 }
 
-/** Formats without streams, whatever their body says of `stream`. */
+/** Formats that have no streams; `stream` in the body is ignored. */
 const unstreamed: ReadonlySet<CallerFormat> = new Set(['embeddings', 'count_tokens']);
 
 function release(conversion: Conversion | undefined, body: RequestBody): void {
@@ -132,18 +132,18 @@ function release(conversion: Conversion | undefined, body: RequestBody): void {
   body.release();
 }
 
-/** What the log says of a request that no node answered; of a node's own error, its status alone. */
+/** The error for the log if no node answered. Of a node's own error, the log has the status only. */
 function reasonOf(noAnswer: NoAnswer): GatewayError | undefined {
   if (noAnswer instanceof ConversionError) return new GatewayError('unsupported_parameter', noAnswer.message);
   return noAnswer.error instanceof GatewayError ? noAnswer.error : undefined;
 }
 
-/** What a key may hold in memory; all texts of a key share it. */
+/** The memory share of a key; all requests with that key use it together. */
 export function shareOf({ budget }: GatewayContext, { resource: { metadata } }: KeyEntry): BufferShare {
   return budget.of(metadata.uid ?? `${metadata.namespace}/${metadata.name}`);
 }
 
-/** Reads the body, and first asks for it where the caller waits to be asked. */
+/** Reads the body. Answers `Expect: 100-continue` first if the caller sent it. */
 export function readRequest(
   { limits, deadlines }: GatewayContext,
   caller: Caller,
@@ -155,7 +155,7 @@ export function readRequest(
   const bounds = most === undefined ? limits : { ...limits, bodyBytes: most };
   if (
     request.headers.expect !== undefined &&
-    // A caller of HTTP/1.0 would take the 100 for its answer (RFC 9110 §10.1.1).
+    // A caller that speaks HTTP/1.0 would read the 100 as its answer (RFC 9110 §10.1.1).
     request.httpVersion !== '1.0' &&
     Number(request.headers['content-length'] ?? 0) <= bounds.bodyBytes
   ) {
@@ -179,13 +179,13 @@ function servedBy({ node, attempts, conversion }: Progress, made: Conversion | u
   return conversion === undefined || made === undefined ? headers : [...headers, ...made.headers];
 }
 
-/** Keep-alives have begun the caller's stream: what was thrown is reported in it. Anything else is thrown on. */
+/** If keep-alives have begun the caller's stream, the error is reported in the stream. Else it is thrown again. */
 function endStream(caller: Caller, error: unknown): NoAnswer {
   if (caller.started !== 'keepAlives' || error instanceof CallerGone) throw error;
   return ownFailure(knownError(caller, error));
 }
 
-/** The one place where what was thrown becomes an answer. Never throws: nobody waits for it. */
+/** The one place that turns a thrown error into an answer. Never throws, because no caller awaits it. */
 function refuse(caller: Caller, error: unknown): void {
   if (error instanceof CallerGone || caller.gone) return;
   const known = knownError(caller, error);
@@ -198,7 +198,7 @@ function refuse(caller: Caller, error: unknown): void {
   }
 }
 
-/** The error that a caller gets for what was thrown. */
+/** The error of the catalogue for a thrown error. */
 function knownError(caller: Caller, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   caller.caught('request', error);

@@ -1,10 +1,10 @@
-/** Every bound of the traffic port. Bytes, milliseconds and counts. */
+/** Every limit of the traffic port, in bytes, milliseconds or counts. */
 export interface Limits {
   /** Largest request body, counted after decompression. */
   readonly bodyBytes: number;
   /** Largest sum of all request bodies held at one time, decoded or not. */
   readonly bufferedBytes: number;
-  /** How long a body may stand still before the request is refused. */
+  /** How long no byte of a body may arrive before the request is refused. */
   readonly bodyIdleMs: number;
   /** How long a body may take as a whole. */
   readonly bodyTotalMs: number;
@@ -13,28 +13,28 @@ export interface Limits {
   /** How long the request line and headers may take. */
   readonly headersMs: number;
   readonly headerBytes: number;
-  /** How long a caller may take nothing of an answer that waits to be taken. */
+  /** How long a caller may read nothing while bytes of its answer wait. */
   readonly answerIdleMs: number;
-  /** How long what a caller still sends after its answer is read and thrown away. */
+  /** After an answer that closes the connection: how long further bytes of the caller are read and discarded. */
   readonly lingerMs: number;
-  /** Requests on one connection that may wait for the answers to earlier ones; a caller with more is cut off. */
+  /** Pipelined requests of one connection that may wait for earlier answers; a connection with more is closed. */
   readonly queuedRequests: number;
   /** How long an unused connection stays open. Longer than the usual load balancer's 60 s, so that it closes first. */
   readonly idleConnectionMs: number;
   /** Deepest nesting of a JSON body. */
   readonly jsonDepth: number;
-  /** Nodes tried for one request, and the time after which no further one is tried. */
+  /** Most nodes tried for one request, and the time after which no further node is tried. */
   readonly attempts: number;
   readonly attemptsMs: number;
   /** Silence of the upstream after which a stream gets a keep-alive comment. */
   readonly keepAliveMs: number;
   /** How much of a stream is held back while waiting for its first content. */
   readonly heldBytes: number;
-  /** How much of a failed attempt's error body is kept to answer the caller with. */
+  /** How much of a node's error body is kept, to answer the caller with it. */
   readonly errorBodyBytes: number;
-  /** Longest plain answer that is converted: it has to be in memory as a whole. */
+  /** Longest answer that is converted as a whole: all of it is in memory. */
   readonly convertedBytes: number;
-  /** Requests to one node at one time for one caller's request of several choices. */
+  /** Requests to one node at the same time for one request of several choices. */
   readonly choicesAtOnce: number;
 }
 

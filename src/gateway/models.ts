@@ -26,11 +26,11 @@ export interface ModelPage {
 }
 
 const longestPage = 10_000;
-/** Names looked at before other requests get their turn: half a million names take longer than a stream may wait. */
+/** Names read in one turn of the event loop: half a million names would delay streams for too long. */
 const namesPerTurn = 2_000;
 
 /**
- * The models that a request of this key would find a node for, by name. `query` may hold `limit` (1 to 10,000;
+ * The models for which a request with this key would find a node, by name. `query` may hold `limit` (1 to 10,000;
  * default all, up to that bound) and `after_id` or `before_id`. Throws GatewayError for a bad query.
  */
 export async function listModels(
@@ -80,7 +80,7 @@ const refusals: Readonly<Record<RouteRefusal['code'], string>> = {
   no_node_available: 'No node is available now for the model',
 };
 
-/** The error for a model that a key cannot have, with the name that the caller sent, cut to a bearable length. */
+/** The error for a model that a key cannot use. It repeats the name that the caller sent, shortened. */
 export function modelRefused(code: RouteRefusal['code'], model: string): GatewayError {
   return new GatewayError(code, `${refusals[code]} '${shorten(model)}'.`, { param: 'model' });
 }

@@ -22,7 +22,7 @@ const modelCalls: readonly (readonly [path: string, format: CallerFormat])[] = [
   ['/v1/messages/count_tokens', 'count_tokens'],
 ];
 
-/** What requests are counted under: every declared path, and what stands for all others. */
+/** Route labels of the metrics: every declared path, and one label for all other paths. */
 export const routeNames: readonly string[] = [
   ...modelCalls.map(([path]) => path),
   '/v1/models',
@@ -33,10 +33,10 @@ export const routeNames: readonly string[] = [
   'unknown',
 ];
 
-/** For people who asked for another one. */
+/** Error texts name the paths that exist. */
 const paths = [...modelCalls.map(([path]) => path), '/v1/models and /v1/keys'].join(', ');
 
-/** Methods that a path knows, for the 405 of the others. */
+/** The methods of each path, for 405 answers. */
 const methodsOf: readonly (readonly [path: RegExp, methods: string])[] = [
   [
     /^\/v1\/(?:chat\/completions|completions|embeddings|responses|messages|messages\/count_tokens)\/?$/,
@@ -47,7 +47,7 @@ const methodsOf: readonly (readonly [path: RegExp, methods: string])[] = [
   [/^\/v1\/keys\/[^/]+\/?$/, 'GET, DELETE'],
 ];
 
-/** A body of `/v1/keys` names up to 1,000 models of 253 characters. */
+/** A body of `/v1/keys` may name 1,000 models of 253 characters. */
 const longestKeyBody = 1024 * 1024;
 const deepestKeyBody = 16;
 
@@ -62,8 +62,8 @@ export function declareRoutes(app: FastifyInstance, context: GatewayContext, key
       method,
       url: path,
       exposeHeadRoute: false,
-      // onRequest comes before fastify looks at the body: the key is checked before a byte of it is read. The answer
-      // is written to the raw response, because what fastify does to a reply costs more than the rest of a request.
+      // fastify calls onRequest before it reads the body, so the key is checked before a byte of the body is read. The
+      // answer is written to the raw response: fastify's reply would cost more than the rest of a request.
       onRequest: (request: FastifyRequest, reply: FastifyReply) => {
         reply.hijack();
         handle(context, path, shape, request.raw, reply.raw, answerFor(request));
@@ -72,7 +72,7 @@ export function declareRoutes(app: FastifyInstance, context: GatewayContext, key
     });
   };
   const { view, homeNamespace, now } = context;
-  // Who may call a route is said where it is declared, and its answer is not run for anybody else.
+  // Each route declares which kind of key it needs; its handler runs only after that check.
   const declareFor = (
     kind: 'APIKey' | 'MasterKey',
     method: Method,
@@ -86,7 +86,7 @@ export function declareRoutes(app: FastifyInstance, context: GatewayContext, key
         answerTo(authenticate(view, caller.request.headers, kind, now()), caller, request),
     );
 
-  // These ask for an API key themselves, as they do on the short way.
+  // These check the API key themselves, because the shortcut before fastify uses the same handlers.
   for (const [path, answer] of modelAnswers(context)) declare('POST', path, () => answer);
   declareFor('APIKey', 'GET', '/v1/models', async (key, caller, { query }) => {
     answer(caller, 200, await listModels(view, key, homeNamespace, query as Query));
@@ -113,15 +113,15 @@ export function declareRoutes(app: FastifyInstance, context: GatewayContext, key
     const id = (params as Params)['id'] ?? '';
     answer(caller, 200, await keys.remove(master, id, AbortSignal.timeout(storeTimeoutMs)));
   });
-  // Claude Code asks this of a base URL before its first call.
+  // Claude Code sends this to a base URL before its first call.
   declareHead(app, context);
   declareUnknown(app, context);
 }
 
 /**
- * What answers every request. Calls of the model APIs are answered before fastify sees them: finding their route and
- * making its request and reply would cost as much as all of authentication. Other spellings of their paths (a slash at
- * the end, the absolute form) go through it.
+ * The listener for every request. It answers calls of the model APIs itself: fastify's routing, request and reply would
+ * cost as much as the whole authentication. Other spellings of these paths (a slash at the end, the absolute form) go
+ * through fastify.
  */
 export function answersOf(app: FastifyInstance, context: GatewayContext): RequestListener {
   const calls = new Map(

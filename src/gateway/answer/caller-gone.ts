@@ -1,4 +1,4 @@
-/** The caller closed its connection: nobody is left to answer. */
+/** The caller closed its connection before it was answered. */
 export class CallerGone extends Error {
   constructor() {
     super('the caller closed the connection');

@@ -13,24 +13,24 @@ import { endLinger } from '../server/linger.ts';
 import { type SilenceClock, SilenceListener } from './silence-clock.ts';
 
 /**
- * Pieces up to this go past node:http as one chunk. Copying larger ones would cost more than it saves, and one that waits for a caller who
- * takes nothing holds the 64 KiB that Node.js cuts small Buffers from.
+ * Pieces up to this size are written past node:http as one chunk. Copying larger ones costs more than it saves, and a
+ * waiting copy holds the 64 KiB pool that Node.js cuts small Buffers from.
  */
 const mostChunkBytes = 16 * 1024;
 
-/** Who answers the caller at the moment, and wants to know how the caller fares. */
+/** The attempt that answers the caller at the moment. */
 export interface CallerListener extends Fallible {
   /** The caller left before its answer was complete. */
   gone(): void;
-  /** The caller has taken what was written. */
+  /** The caller has read what was written. */
   drained(): void;
-  /** Nothing has been written for as long as the clock given to `watchSilence` has it. */
+  /** Nothing was written during the time of the clock that `watchSilence` got. */
   silent(): void;
 }
 
-/** Who keeps the record of the request while it is answered. */
+/** The record of the request while it is answered. */
 export interface CallerRecord {
-  /** What the node told of tokens. */
+  /** The token usage that the node reported. */
   tokens: TokenUsage | undefined;
   /** How an answer that had begun broke off. */
   broke: AttemptOutcome | undefined;
@@ -40,7 +40,7 @@ export interface CallerRecord {
   contentBegan(): void;
   /** Another piece of a stream's content goes to the caller. */
   piece(): void;
-  /** Told once, after the answer is complete or the caller has left. */
+  /** Called once, after the answer is complete or the caller has left. */
   closed(): void;
 }
 
@@ -55,12 +55,12 @@ export class Caller extends SilenceListener implements BatchedWriter {
   started: 'nothing' | 'keepAlives' | 'answer' = 'nothing';
   /** Whether the caller left before its answer was complete. */
   gone = false;
-  /** Whether its stream has used `id:` lines: some clients then take the blank line behind a comment for an event. */
+  /** Whether its stream has used `id:` lines: some clients then read the blank line after a comment as an event. */
   sendsIds = false;
   listener: CallerListener | undefined;
   /**
-   * An object: with a closure here that refers back to the caller, V8 kept all of a request through scavenges, which
-   * doubled the time of garbage collection.
+   * An object, not a closure: a closure that refers to the caller kept all of a request alive through minor collections,
+   * which doubled the time of garbage collection.
    */
   record: CallerRecord | undefined;
   /** Bytes of the answer's body so far. */
@@ -69,16 +69,16 @@ export class Caller extends SilenceListener implements BatchedWriter {
   readonly #lastOnConnection: () => boolean;
   readonly #limits: Pick<Limits, 'answerIdleMs' | 'lingerMs'>;
   readonly #internalErrors: InternalErrors;
-  /** Whether the caller has once taken less than was written. */
+  /** Whether the caller once read more slowly than was written. */
   #hasWaited = false;
   #broken = false;
-  /** Whether all of the answer is written, although it is not ended. */
+  /** Whether all of the answer was written, although the response has not ended. */
   #answered = false;
-  /** Whether the answer is complete, and its last bytes, until they are written. */
+  /** Whether the answer is to end, and its last bytes until they are written. */
   #isEnding = false;
   #lastBytes: Buffer | undefined;
   #corked: Socket | undefined;
-  /** Of a stream: tells of its silence. */
+  /** For streams: notifies of silence. */
   #silence: SilenceClock | undefined;
   #isClosed = false;
   #atClose: (() => void) | undefined;
@@ -125,7 +125,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
     if (/^100-continue$/i.test(this.request.headers.expect ?? '')) this.#response.writeContinue();
   }
 
-  /** Tells the listener each time that nothing was written for the clock's time. */
+  /** Notifies the listener whenever nothing was written during the clock's time. */
   watchSilence(clock: SilenceClock): void {
     this.#silence = clock;
     clock.follow(this);
@@ -135,17 +135,17 @@ export class Caller extends SilenceListener implements BatchedWriter {
     this.listener?.silent();
   }
 
-  /** Writes a comment into the event stream, whose head it writes first where nothing is written yet. */
+  /** Writes a comment into the event stream, after its head if nothing was written yet. */
   keepAlive(): void {
     if (this.started === 'nothing') {
       this.begin(200, [...eventStreamHeaders, 'content-type', 'text/event-stream; charset=utf-8']);
       this.started = 'keepAlives';
     }
-    // Where the caller takes nothing, more of it would only pile up.
+    // If the caller does not read, more comments would only fill memory.
     if (this.#response.writableNeedDrain) return;
     const comment = this.sendsIds ? lineComment : eventComment;
     const socket = this.#socketForChunk();
-    // Written at once: the clock that tells of silence counts whom it told as heard.
+    // Written at once: the silence clock counts a listener that it notified as active.
     if (socket === null) this.write(comment.bytes);
     else {
       this.bytesOut += comment.bytes.length;
@@ -153,7 +153,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
     }
   }
 
-  /** False when the caller takes no more for now; the listener's `drained` says when it does. */
+  /** Returns false if the caller reads more slowly than is written; `drained` is called when it has caught up. */
   write(text: Buffer | string): boolean {
     if (this.gone || this.#broken) return true;
     if (this.#silence !== undefined) this.heardAt = this.#silence.turn;
@@ -183,12 +183,12 @@ export class Caller extends SilenceListener implements BatchedWriter {
       this.#corked = undefined;
     } catch (error) {
       this.failed(error);
-      // Whatever was written of the answer, nothing can end it in order now.
+      // Nothing can end the answer in order now.
       quietly(() => this.break());
     }
   }
 
-  /** Breaks the connection: the only way to say that a plain answer, once begun, is not complete. */
+  /** Breaks the connection: the only way to show that a plain answer that has begun is not complete. */
   break(): void {
     this.#broken = true;
     this.#response.destroy();
@@ -199,7 +199,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
     this.#internalErrors(place, error, this.requestId);
   }
 
-  /** Something was thrown while this caller was served: the attempt that answers it now ends the request. */
+  /** An error was thrown while this caller was served: the attempt that answers it ends the request. */
   failed(error: unknown): void {
     if (this.listener === undefined) {
       this.caught('answer', error);
@@ -207,14 +207,14 @@ export class Caller extends SilenceListener implements BatchedWriter {
     } else this.listener.failed(error);
   }
 
-  /** Ends an answer that has begun, unless it is ended already: with `lastWords`, else by breaking the connection. */
+  /** Ends an answer that has begun and not ended: with `lastWords` if given, else by breaking the connection. */
   interrupt(lastWords: string | undefined): void {
     if (this.gone || this.#broken || this.#isEnding || this.#answered || this.#response.writableEnded) return;
     if (lastWords === undefined) this.break();
     else this.end(lastWords);
   }
 
-  /** Calls `act`, of which there may be one, after the answer is complete or the caller has left; now where that was. */
+  /** Calls `act` when the answer is complete or the caller has left, at once if that has happened. At most one. */
   whenClosed(act: () => void): void {
     if (this.#isClosed) act();
     else this.#atClose = act;
@@ -235,14 +235,14 @@ export class Caller extends SilenceListener implements BatchedWriter {
     this.answerJson(status, body, headers);
   }
 
-  /** Writes a piece, a small one by the short way where that is open; false when the caller takes no more for now. */
+  /** Writes a piece, a small one directly to the socket if possible. Returns false if the caller reads too slowly. */
   #pass(bytes: Buffer): boolean {
     // A chunk of no bytes would end the answer.
     const isSmall = bytes.length > 0 && bytes.length <= mostChunkBytes;
     const socket = isSmall ? this.#socketForChunk() : null;
     this.bytesOut += bytes.length;
     if (socket === null) return this.#response.write(bytes);
-    // Nothing waited, so that there is room for it.
+    // Nothing waits before it, so that the socket has room.
     socket.write(chunkOf(bytes));
     return true;
   }
@@ -255,7 +255,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
     return this.gone || this.#broken ? null : socketForChunk(this.#response, this.bytesOut);
   }
 
-  /** Keeps what is written now until all writes of the moment go out together; true where nothing was kept before. */
+  /** Corks the socket until all writes of this turn of the event loop are sent together. True if it was not corked. */
   #cork(): boolean {
     const { socket } = this.#response;
     if (this.#corked !== undefined || socket === null) return false;
@@ -264,7 +264,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
     return true;
   }
 
-  /** Ending is what lets node:http send the rest, corked or not, so it waits too. */
+  /** `end` makes node:http send everything, corked or not, so it is delayed until all are sent together. */
   #endNow(): void {
     const bytes = this.#lastBytes;
     this.#lastBytes = undefined;
@@ -276,8 +276,8 @@ export class Caller extends SilenceListener implements BatchedWriter {
   }
 
   /**
-   * Something waits to be taken. A caller that takes nothing of it for too long is cut off: it would hold its request,
-   * and a drain, for ever. The socket's own timeout is used because it sees when a part of one write was taken.
+   * Bytes wait for the caller to read. If it reads nothing for too long its connection is closed: it would hold its request,
+   * and a drain, indefinitely. The socket's own timeout is used because it also sees that a part of one write was read.
    */
   #wait(): void {
     const response = this.#response;
@@ -285,7 +285,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
     response.socket?.setTimeout(answerIdleMs);
     if (this.#hasWaited) return;
     this.#hasWaited = true;
-    // An answer behind another one on its connection gets the socket when that one is complete.
+    // A pipelined answer gets the socket when the earlier one is complete.
     if (response.socket === null) response.once('socket', (socket) => socket.setTimeout(answerIdleMs));
     response.on('drain', () => {
       response.socket?.setTimeout(0);
@@ -318,7 +318,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
     }
   }
 
-  /** Ends an answer that was given while the caller still sends its body. */
+  /** Ends an answer that was sent while the caller still sends its body. */
   #endAfterBody(bytes: Buffer | string | undefined): void {
     const { request } = this;
     this.#answered = true;
@@ -335,7 +335,7 @@ export const eventStreamHeaders: readonly string[] = ['cache-control', 'no-cache
 
 interface Comment {
   readonly bytes: Buffer;
-  /** The same as a chunk that stands ready. */
+  /** The same bytes as a chunk, made once. */
   readonly chunk: Buffer;
 }
 
@@ -347,7 +347,7 @@ function comment(text: string): Comment {
   return { bytes, chunk: chunkOf(bytes) };
 }
 
-/** Texts as bytes, once: node:http would measure a text, put it behind its head and then encode both. */
+/** A text as bytes: node:http would measure the text, append it to its head and then encode both. */
 function bytesOf(text: Buffer | string): Buffer {
   return typeof text === 'string' ? Buffer.from(text) : text;
 }

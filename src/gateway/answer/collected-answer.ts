@@ -17,7 +17,7 @@ import {
 import type { Fallible } from '../guard.ts';
 import type { Limits } from '../limits.ts';
 
-/** Who waits for the whole answer. Exactly one of `answered` and `failedWith` is called, once; neither after `abort`. */
+/** Gets the whole answer. Exactly one of `answered` and `failedWith` is called, once; neither after `abort`. */
 export interface CollectedListener extends Fallible {
   answered(body: Buffer, headers: UpstreamHeaders): void;
   failedWith(failure: Failure): void;
@@ -29,7 +29,7 @@ interface CollectedOptions {
   readonly connection: UpstreamConnection;
 }
 
-/** Collects one answer as a whole, because it can only be converted as a whole. */
+/** Collects one answer, which can only be converted as a whole. */
 export class CollectedAnswer implements UpstreamHandler, BatchedTask {
   readonly #limits: Pick<Limits, 'convertedBytes' | 'errorBodyBytes'>;
   readonly #share: BufferShare;
@@ -39,7 +39,7 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
   #headers: UpstreamHeaders | undefined;
   #errorBody: ErrorBody | undefined;
   readonly #blocks = new ByteBlocks();
-  /** All of a good answer, until the listener is told. */
+  /** A complete answer, until the listener gets it. */
   #whole: Buffer | undefined;
   #over = false;
 
@@ -134,7 +134,7 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
   }
 }
 
-/** A body in an encoding that was not asked for. */
+/** The fault for a body with a content-encoding, although none was asked for. */
 export function unreadable(): UpstreamFault {
   return new UpstreamFault(
     'malformed',

@@ -14,13 +14,13 @@ export function eventMeaning(format: CallerFormat, name: string, data: string): 
   if (data.trim() === '') return 'nothing';
   if (data.trim() === '[DONE]') return 'end';
   const event = parseObject(data);
-  // In no format has an event of an answer that goes on an `error` of its own.
+  // In every format an event with an `error` ends the answer.
   if (event !== undefined && isError(event)) return 'error';
   if (format === 'messages')
     return event === undefined ? 'error' : messagesMeaning(text(event['type']) ?? name, event);
   if (format === 'responses')
     return event === undefined ? 'error' : responsesMeaning(text(event['type']) ?? name, event);
-  // What cannot be read passes as it is.
+  // An event that is no JSON is passed on.
   if (event === undefined) return 'content';
   return name === 'error' ? 'error' : chatMeaning(event);
 }

@@ -4,24 +4,24 @@ import { eventMeaning } from './event-meaning.ts';
 import { SseEvents } from './sse-events.ts';
 import type { ResponseSoFar } from './stream-errors.ts';
 
-/** Whether an answer is a JSON text rather than a stream: the first byte that says something tells. */
+/** Whether an answer is JSON rather than a stream, by its first byte that is not white space. */
 export function beginsAsJson(piece: Buffer): boolean {
   const first = piece.find((byte) => byte > 0x20 && byte !== 0xef && byte !== 0xbb && byte !== 0xbf);
   return first === 0x7b || first === 0x5b;
 }
 
-/** What the announcement of a stream told that its end is told with. */
+/** What the first events of a stream say that its last events need. */
 export interface StreamStart {
-  /** The event that began a messages stream, which tells of the input's tokens. */
+  /** The first event of a Messages stream; it has the count of input tokens. */
   readonly message: Buffer | undefined;
-  /** What a responses stream is the stream of. */
+  /** The response that a Responses stream belongs to. */
   readonly response: Omit<ResponseSoFar, 'sequence'> | undefined;
 }
 
-/** Pieces, above which a beginning is held no longer: many pieces are as dear as many bytes. */
+/** Most pieces that are held back: many small pieces cost as much memory as many bytes. */
 const mostPieces = 1000;
 
-/** The beginning of a stream, held back until its first content: until then another node can still answer unseen. */
+/** The beginning of a stream, held back until its first content: until then another node can be tried. */
 export class HeldStream {
   readonly pieces: Buffer[] = [];
   /** Whether an event had an `id:` line. */
@@ -47,7 +47,7 @@ export class HeldStream {
     return { message: this.#message, response: this.#response };
   }
 
-  /** `hold` on, `release` everything to the caller, or the stream began with an `error`. */
+  /** Returns `hold` to wait for more, `release` to pass everything on, or `error` if the stream began with one. */
   take(piece: Buffer): 'hold' | 'release' | 'error' {
     this.pieces.push(piece);
     this.#size += piece.length;

@@ -1,42 +1,42 @@
 /**
- * Somebody who is told of silence; a link of the clock's lists. With Sets in their place, 5,000 short streams a second were
- * a third slower and the first chunk of 1 in 100 came 80 ms late: tables that a Set has outgrown keep what they held.
+ * A listener of a SilenceClock, and a link of its lists. With Sets in place of lists, 5,000 short streams a second were a
+ * third slower, and the first chunk of 1 in 100 came 80 ms late.
  */
 export abstract class SilenceListener {
-  /** The turn of the clock in which it last heard something; whoever hears sets it. */
+  /** The turn of the clock in which it was last active; set by the listener. */
   heardAt = 0;
-  /** The rest is of SilenceClock: the turn in which it looks here next, and the neighbours in the list of that turn. */
+  /** Set by SilenceClock: the turn in which it checks this listener next, and the neighbours in the list of that turn. */
   dueAt = -1;
   before: SilenceListener | undefined;
   after: SilenceListener | undefined;
 
-  /** Nothing was heard for the clock's time. */
+  /** It was not active during the clock's time. */
   abstract silent(): void;
   /** What `silent` has thrown; must not throw. */
   abstract failed(error: unknown): void;
 }
 
-/** Turns in the clock's time, where they are not shorter than `leastTurnMs` by that. */
+/** Turns in the clock's time, unless a turn would be shorter than `leastTurnMs`. */
 const mostTurns = 150;
 const leastTurnMs = 10;
 
 /**
- * Tells listeners of their silence, all that are due together: with a timer for each open stream a sleeping process was
- * woken for each keep-alive, which took longer than writing it. A listener is looked at once in the clock's time, however
- * often it hears something. Silence is noticed a turn late at most: 100 ms of 15 s.
+ * Notifies listeners that were silent, all that are due in one go: with one timer for each open stream, each keep-alive woke
+ * a sleeping process, which took longer than writing it. A listener is checked once in the clock's time, however often it
+ * is active. Silence is noticed at most one turn late: 100 ms of 15 s.
  */
 export class SilenceClock {
   /** The number of this turn. */
   turn = 0;
   readonly #turnMs: number;
-  /** Turns after which the time has passed, at whatever moment of its turn something was heard. */
+  /** Turns after which the time has certainly passed, one more than it has. */
   readonly #turns: number;
-  /** The first of those who are looked at in a turn, by turn within a round. */
+  /** The first listener of each turn's list, by turn modulo the number of turns. */
   readonly #due: (SilenceListener | undefined)[];
   #followed = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `silenceMs` is how long nothing must have been heard. */
+  /** `silenceMs`: the time without activity after which listeners are notified. */
   constructor(silenceMs: number) {
     const turns = Math.min(mostTurns, Math.ceil(silenceMs / leastTurnMs));
     this.#turnMs = silenceMs / turns;
@@ -44,7 +44,7 @@ export class SilenceClock {
     this.#due = new Array(this.#turns).fill(undefined);
   }
 
-  /** From now on `listener` is told, again after each time of silence. */
+  /** From now on `listener` is notified of silence, again after each further `silenceMs`. */
   follow(listener: SilenceListener): void {
     listener.heardAt = this.turn;
     this.#put(listener);
@@ -52,7 +52,7 @@ export class SilenceClock {
     this.#timer ??= setInterval(() => this.#next(), this.#turnMs).unref();
   }
 
-  /** May be called of one that is not followed. */
+  /** May be called for a listener that is not followed. */
   forget(listener: SilenceListener): void {
     const { before, after, dueAt } = listener;
     if (dueAt === -1) return;
@@ -83,7 +83,7 @@ export class SilenceClock {
       this.#put(listener);
       listener = after;
     }
-    // Telling one may make others be forgotten.
+    // A notified listener may make the clock forget others.
     for (const one of silent) {
       if (one.dueAt === -1) continue;
       try {

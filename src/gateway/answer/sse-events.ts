@@ -7,13 +7,13 @@ export interface SseEvent {
 }
 
 /**
- * Splits the beginning of a stream into events. Bytes are read as latin1, so that
- * a character cut in two between pieces does no harm. Comments give an event without data.
+ * Splits the beginning of a stream into events. Bytes are read as latin1, so that a character that is cut between two
+ * pieces does no harm. A comment gives an event without data.
  */
 export class SseEvents {
-  /** The event that is not complete yet. Joined at its end: a text that grows with each piece would be copied for each. */
+  /** The incomplete event. Its parts are joined when it ends: a text that grows would be copied with each piece. */
   #parts: string[] = [];
-  /** Its last characters, with which the line end may begin that a piece completes. */
+  /** Its last characters: the end of the event may be cut between two pieces. */
   #tail = '';
   #begun = false;
 
@@ -57,7 +57,7 @@ const longestCutEnd = 3;
 const byteOrderMark = '\u00ef\u00bb\u00bf';
 const eventEnd = /(?:\r\n|\n|\r(?!\n|$)){2,}/g;
 
-/** All events of bytes that hold whole ones; of the last one the blank line may be missing. */
+/** The events in bytes that hold complete ones; the blank line after the last may be missing. */
 export function eventsIn(bytes: Buffer): SseEvent[] {
   return new SseEvents().take(Buffer.concat([bytes, blankLine]));
 }

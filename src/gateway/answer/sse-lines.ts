@@ -1,14 +1,14 @@
-/** What the gateway looks for at the start of lines; longer prefixes are not kept. */
+/** Bytes kept of each line; nothing longer is searched for. */
 const keptPrefix = 64;
 
 /**
- * Follows a stream of server-sent events without decoding it: where events end (LF, CRLF or CR), and how each line
- * begins. One pass over bytes that are passed on unchanged.
+ * Finds in a stream of server-sent events where events end (LF, CRLF or CR) and how each line begins, without decoding it.
+ * One pass over bytes that are passed on unchanged.
  */
 export class SseLines {
-  /** Whether the bytes so far end with a complete event, so that a comment may be put behind them. */
+  /** Whether the bytes so far end with a complete event, so that a comment may follow them. */
   atBoundary = true;
-  /** Where in the piece taken last its last complete event ends; 0 where none ends in it. */
+  /** Where in the last piece its last complete event ends; 0 if none ends in it. */
   boundary = 0;
   readonly #onLine: (start: string) => void;
   readonly #matters: (piece: Buffer, start: number) => boolean;
@@ -18,8 +18,8 @@ export class SseLines {
   #carried = '';
 
   /**
-   * `onLine` hears the first 64 characters (latin1) of each complete line that is not empty. `matters` may save the
-   * making of that text where a line's first bytes, all in one piece, show that nobody wants it.
+   * `onLine` gets the first 64 characters (latin1) of each complete line that is not empty. `matters` may save making that
+   * text: it returns false if the line's first bytes show that it is not needed. It is asked only if the line is in one piece.
    */
   constructor(
     onLine: (start: string) => void,
@@ -31,7 +31,7 @@ export class SseLines {
 
   take(piece: Buffer): void {
     this.boundary = 0;
-    // Nearly every stream uses LF alone, and finding those is much cheaper than looking at each byte.
+    // Nearly every stream uses LF only, and `indexOf` is much cheaper than reading each byte.
     if (this.#afterCr || piece.includes(0x0d)) this.#takeAnyEnds(piece);
     else this.#takeLineFeeds(piece);
   }

@@ -4,7 +4,7 @@ import { UpstreamFault } from '../../convert/upstream-fault.ts';
 import type { CallerFormat } from '../../routing/caller-format.ts';
 import type { GatewayError } from '../errors/errors.ts';
 
-/** What is known of a responses stream, for the event that ends it. */
+/** What is known of a Responses stream, for the event that ends it. */
 export interface ResponseSoFar {
   readonly id: string;
   readonly model: string | null;
@@ -14,8 +14,8 @@ export interface ResponseSoFar {
 }
 
 /**
- * The end of a stream that failed after it had begun, in the caller's format. A
- * `response.failed` repeats nothing of what was sent (`output: []`): bytes that pass through are not kept.
+ * The last events of a stream that failed after it had begun, in the caller's format. `response.failed` has `output: []`,
+ * because bytes that are passed through are not kept.
  */
 export function streamError(
   format: CallerFormat,

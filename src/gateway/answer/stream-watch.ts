@@ -10,13 +10,13 @@ import { type ResponseSoFar, streamError } from './stream-errors.ts';
 import { readTokenUsage } from './token-usage.ts';
 import { WholeEvents } from './whole-events.ts';
 
-/** Pieces remembered at the end of a stream. A finish reason is followed by at most a usage event and `[DONE]`. */
+/** The last pieces that are kept. After a finish reason come at most a usage event and `[DONE]`. */
 const rememberedPieces = 4;
 const rememberedBytes = 4 * 1024;
 
 const unknownResponse = { id: 'resp_failed', model: null, createdAt: 0 };
 
-/** Follows a stream that is passed on: what of it may go out, what may be put behind that, and whether it may end here. */
+/** Follows a stream that is passed on: what may be sent now, whether a comment may follow, and whether it is complete. */
 export class StreamWatch {
   readonly #format: CallerFormat;
   readonly #start: StreamStart;
@@ -26,13 +26,13 @@ export class StreamWatch {
   #ended = false;
   /** Whether the node has reported an error. */
   failed = false;
-  /** Whether the line before named its event. */
+  /** Whether the previous line was an `event:` line. */
   #isNamed = false;
-  /** Whether the type of an event is neither in its name nor at its beginning, so that it has to be parsed. */
+  /** Whether an event must be parsed to know its type: the type is neither its name nor the first member. */
   #mustParse = false;
   #lastPieces: Buffer[] = [];
 
-  /** `mask` takes the credentials of the node's connection out of what it says of an error. */
+  /** `mask` removes the node's credentials from its error events. */
   constructor(format: CallerFormat, start: StreamStart, mask: (bytes: Buffer) => Buffer) {
     this.#format = format;
     this.#start = start;
@@ -41,42 +41,42 @@ export class StreamWatch {
     this.#lines = new SseLines((start) => this.#read(start), typed ? undefined : mayEndChat);
   }
 
-  /** Whether a comment may be put behind what has gone out. */
+  /** Whether a comment may follow what was sent. */
   get atBoundary(): boolean {
     return this.#events.atBoundary;
   }
 
-  /** Reads a piece; answers what may go to the caller now. */
+  /** Reads a piece and returns what may be sent to the caller now. */
   take(piece: Buffer): readonly Buffer[] {
     this.#lines.take(piece);
     if (this.#lastPieces.length === rememberedPieces) this.#lastPieces.shift();
-    // A copy of what is kept from a large piece: the reference would keep the whole of it.
+    // A copy of the end of a large piece: a reference would keep all of it in memory.
     this.#lastPieces.push(
       piece.length > rememberedBytes ? Buffer.from(piece.subarray(-rememberedBytes)) : piece,
     );
     return this.#judged(this.#events.take(piece, this.#lines.boundary));
   }
 
-  /** What has not gone out of a stream that ended without a blank line. */
+  /** The rest of a stream that ended without a blank line. */
   rest(): readonly Buffer[] {
     return this.#judged(this.#events.rest());
   }
 
-  /** Whether the stream has come to an end of its own: an end of the bytes before that is a failure. */
+  /** Whether the stream has ended as its format says; if its bytes end before that, it failed. */
   get complete(): boolean {
     if (this.#ended || this.#format === 'messages' || this.#format === 'responses') return this.#ended;
-    // Some end with `[DONE]` and no line end.
+    // Some servers end with `[DONE]` without a line end.
     return /^data: ?\[DONE\]$/m.test(this.#tail());
   }
 
-  /** The end of a stream that broke, to be put behind what has gone out. */
+  /** The events that end a broken stream, after what was sent. */
   broken(error: GatewayError): string {
     const between = this.atBoundary ? '' : '\n\n';
     const soFar = { ...(this.#start.response ?? unknownResponse), sequence: this.#sequence() };
     return between + streamError(this.#format, error, soFar);
   }
 
-  /** What the end of the stream tells of tokens. */
+  /** The token usage that the end of the stream reports. */
   usage(): TokenUsage | undefined {
     return readTokenUsage(Buffer.concat(this.#lastPieces), this.#start.message);
   }
@@ -103,7 +103,7 @@ export class StreamWatch {
     if (word === 'error' || word === 'response.failed') this.failed = true;
   }
 
-  /** What may go out of whole events: an error of the node's may repeat the headers that it was sent. */
+  /** Masks complete events if they report an error: a node's error may repeat the headers that it got. */
   #judged(pieces: readonly Buffer[]): readonly Buffer[] {
     const [first] = pieces;
     if (first === undefined) return pieces;
@@ -119,7 +119,7 @@ export class StreamWatch {
     return [this.#mask(bytes)];
   }
 
-  /** Reads events of which one may report an error; false where one does, or cannot be read. */
+  /** Reads events that may report an error; false if one does, or cannot be read. */
   #areReadable(bytes: Buffer): boolean {
     let areReadable = true;
     for (const { name, data } of eventsIn(bytes)) {
@@ -134,13 +134,14 @@ export class StreamWatch {
 
 /**
  * Finds, in latin1, what may report an error or end an answer: `"error"` unless it is a member that is null, an event of
- * that name, a `finish_reason` that is a text, and an ASCII letter that is escaped, which no encoder does of itself. Text that a model
- * wrote has `\"error\"` at most. One expression, and no quotes at its beginning: each of them costs as much again for every piece.
+ * that name, a `finish_reason` that is a text, and an escaped ASCII letter, which no encoder writes by itself. In a model's
+ * text the quotes of `"error"` are escaped. One expression without a leading quote: a second one, or the quote, would double
+ * the cost for every piece.
  */
 const mayMatter = /(?:error(?:"(?![ \t]*:[ \t]*null)|[\r\n])|finish_reason"[ \t]*:[ \t]*")|\\u00[67]/;
 const finish = /"finish_reason"[ \t]*:[ \t]*"/;
 
-/** Whether a line may be `data: [DONE]`: nearly none is. */
+/** Whether a line may be `data: [DONE]`. */
 function mayEndChat(piece: Buffer, start: number): boolean {
   return piece[start + 5] === 0x5b || piece[start + 6] === 0x5b;
 }

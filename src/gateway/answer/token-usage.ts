@@ -3,24 +3,24 @@ import type { TokenUsage } from '../../observe/request-record.ts';
 import { UsageCounts } from './usage-counts.ts';
 
 const field = Buffer.from('"usage"');
-/** Answers end with their usage, a few fields aside: nearly always it is found here. */
+/** Usage is nearly always in the last bytes of an answer, followed by a few fields. */
 const nearBytes = 512;
-/** Behind it may stand what the caller sent along, such as the `metadata` of a response. */
+/** Usage may be followed by what the caller sent, such as the `metadata` of a response. */
 const farBytes = 32 * 1024;
-/** How many empty ones may stand behind the one that tells: some nodes write `"usage":null` into each chunk. */
+/** How many `"usage":null` may follow the usage: some nodes write one into each chunk. */
 const mostEmpty = 4;
-/** Of an answer in pieces, how much of the last but one may hold the usage. */
+/** How many bytes of the last piece but one are searched for usage. */
 const earlierBytes = 4 * 1024;
 
-// Read by one request after the other, never by two at once.
+// Shared: reading is synchronous, so that no two requests use it at the same time.
 const counts = new UsageCounts();
 const early = new UsageCounts();
 
 /**
- * The last usage that these bytes tell, in whatever format: a JSON answer or the end of a stream. It is found from the
- * end and read where it stands, because parsing an answer would cost more than all else that is done with it. Within a
- * text of JSON the name would have its quotes escaped, so it is none of the model's words. Undefined where there is none.
- * `start` is the beginning of a messages stream, which tells what its end may leave out.
+ * The last usage in these bytes, in any format: a JSON answer or the end of a stream. It is searched from the end and read
+ * in place, because parsing an answer would cost more than everything else that is done with it. In a model's text the
+ * quotes of `"usage"` are escaped, so that it is not found there. Returns undefined if there is none. `start` is the first
+ * event of a Messages stream, which has counts that its end may leave out.
  */
 export function readTokenUsage(bytes: Buffer, start?: Buffer): TokenUsage | undefined {
   if (!readLast(bytes, counts)) return undefined;
@@ -30,12 +30,12 @@ export function readTokenUsage(bytes: Buffer, start?: Buffer): TokenUsage | unde
   if (counts.input < 0 && counts.output < 0) return undefined;
   if (counts.input < 0 && start !== undefined && readLast(start, early)) counts.fillFrom(early);
   const { input, output, read, written } = counts;
-  // Messages leaves what came from or went to the cache out of its input.
+  // Messages does not include cached tokens in its input tokens.
   const all = Math.max(0, input) + Math.max(0, read) + Math.max(0, written);
   return usage(all, output, told(counts.cached, read), told(counts.reasoning, counts.thinking));
 }
 
-/** The usage of an answer in pieces, of which the last two are known: it stands there, or nowhere. */
+/** The usage of an answer in pieces, searched in the last two. */
 export function lastTokenUsage(
   last: Buffer | undefined,
   lastButOne: Buffer | undefined,
@@ -46,7 +46,7 @@ export function lastTokenUsage(
   return readTokenUsage(Buffer.concat([lastButOne.subarray(-earlierBytes), last]));
 }
 
-/** The usage of a chat answer that was read to be converted; undefined where the node did not tell. */
+/** The usage of a chat answer that was parsed for a conversion; undefined if the node reported none. */
 export function chatTokenUsage(said: ChatUsage): TokenUsage | undefined {
   const { prompt, completion, cacheRead = 0, reasoning = 0 } = said;
   return prompt === 0 && completion === 0 ? undefined : usage(prompt, completion, cacheRead, reasoning);
@@ -66,7 +66,7 @@ export function addTokenUsage(
   );
 }
 
-/** Below 0: not told. */
+/** Below 0: not reported. */
 function usage(input: number, output: number, cached: number, reasoning: number): TokenUsage {
   return {
     input: Math.max(0, input),
@@ -94,7 +94,7 @@ function readLast(bytes: Buffer, into: UsageCounts): boolean {
   return false;
 }
 
-/** Faster than a call into Node.js for what stands near the end. */
+/** Faster than `lastIndexOf` near the end. */
 function findNear(bytes: Buffer): number {
   const first = Math.max(0, bytes.length - nearBytes);
   for (let at = bytes.length - field.length; at >= first; at--) {

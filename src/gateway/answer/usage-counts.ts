@@ -1,7 +1,7 @@
 /** Longest usage that is read. */
 const longest = 2 * 1024;
 
-/** Names of counts by their length: one look tells nearly all others apart. */
+/** Names of counts by their length, which excludes nearly all other names. */
 const names: (readonly (readonly [bytes: Buffer, field: Field])[] | undefined)[] = [];
 
 type Field =
@@ -31,7 +31,7 @@ for (const [name, field] of [
   names[name.length] = [...(names[name.length] ?? []), [Buffer.from(name), field]];
 }
 
-/** The counts of one `usage` object, under whatever name a format has for them. -1: not told. */
+/** The counts of one `usage` object, by any format's names for them. -1: not reported. */
 export class UsageCounts {
   prompt = -1;
   completion = -1;
@@ -44,7 +44,7 @@ export class UsageCounts {
   reasoning = -1;
   thinking = -1;
 
-  /** Reads the object that follows `"usage"`, which ends at `start`. False where there is none; then nothing is told. */
+  /** Reads the object that follows `"usage"`, whose name ends at `start`. Returns false if there is none. */
   readAt(bytes: Buffer, start: number): boolean {
     this.#clear();
     const end = Math.min(bytes.length, start + longest);
@@ -64,7 +64,7 @@ export class UsageCounts {
     return true;
   }
 
-  /** Takes over what was not told here. */
+  /** Copies the counts that are missing here. */
   fillFrom({ input, read, written }: UsageCounts): void {
     if (this.input < 0) this.input = input;
     if (this.read < 0) this.read = read;
@@ -84,7 +84,7 @@ export class UsageCounts {
     this.thinking = -1;
   }
 
-  /** Reads a member whose name begins at `start`, or steps over a text. Answers where it ends. */
+  /** Reads a member whose name begins at `start`, or skips a text. Returns where it ends. */
   #readMember(bytes: Buffer, start: number, end: number): number {
     let at = start;
     while (at < end && bytes[at] !== 0x22) at += bytes[at] === 0x5c ? 2 : 1;
@@ -99,7 +99,7 @@ export class UsageCounts {
       at += 1;
     }
     const field = length < names.length ? fieldOf(bytes, start, length) : undefined;
-    // The first one counts: lists of parts come behind the sum.
+    // The first one counts: lists of parts follow the sum.
     if (field !== undefined && this[field] < 0) this[field] = Math.min(value, Number.MAX_SAFE_INTEGER);
     return at;
   }
@@ -121,7 +121,7 @@ function isBetween(byte: number | undefined): boolean {
   return byte === 0x3a || byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** -1 where it is none. */
+/** -1 if it is not a number. */
 function digitOf(byte: number | undefined): number {
   return byte !== undefined && byte >= 0x30 && byte <= 0x39 ? byte - 0x30 : -1;
 }

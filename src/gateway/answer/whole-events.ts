@@ -1,18 +1,18 @@
-/** Most bytes, and pieces, that are kept of an event; of a longer one the beginning goes out before its end is here. */
+/** Most bytes and pieces of an incomplete event that are held back; a longer event is passed on before it is complete. */
 const mostKept = 64 * 1024;
 const mostPieces = 1000;
 
 /**
- * Lets a stream through by whole events. Of an event whose end never comes a caller would have text that it cannot read:
- * the official SDKs throw a SyntaxError over it, and never get to the error behind it that says what happened.
+ * Passes a stream on by complete events. If a caller got the beginning of an event whose end never comes, the official SDKs
+ * would throw a SyntaxError, and never read the error event after it that says what happened.
  */
 export class WholeEvents {
-  /** Whether what was let through ends with a whole event, so that something else may be put behind it. */
+  /** Whether what was passed on ends with a complete event, so that a comment may follow it. */
   atBoundary = true;
   #kept: Buffer[] = [];
   #size = 0;
 
-  /** What may go out now that `piece` is here; `end` is where the last event ends that ends in it, 0 where none does. */
+  /** Takes a piece and returns what may be sent. `end`: where its last complete event ends, 0 if none ends in it. */
   take(piece: Buffer, end: number): readonly Buffer[] {
     if (end === piece.length && this.#kept.length === 0) {
       this.atBoundary = true;
@@ -26,7 +26,7 @@ export class WholeEvents {
     return [...whole, ...this.rest()];
   }
 
-  /** What is kept of an event that has not ended; nothing of it is kept any longer. */
+  /** Returns what is held back of an incomplete event, and no longer holds it. */
   rest(): readonly Buffer[] {
     const kept = this.#kept;
     this.#kept = [];

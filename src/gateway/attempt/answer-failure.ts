@@ -10,9 +10,9 @@ import { asFault, errorOf, type Failure, type NoAnswer } from './failure.ts';
 import { bodyHeaders, callerHeaders } from './headers.ts';
 
 /**
- * Answers the caller after every attempt failed: with the last node's own error, as it came if the caller's family of
- * clients reads it so and else in that family's shape, or with the gateway's own. Once keep-alives have flowed the error
- * goes into the stream. `headers` (flat) name the node, the attempts and the conversion.
+ * Answers the caller after every attempt failed: with the last node's error or with the gateway's own. A node's error body
+ * is sent unchanged if it has the shape that the caller reads, else in that shape. If keep-alives have begun the caller's
+ * stream, the error goes into the stream. `headers` (flat) name the node, the attempts and the conversion.
  */
 export async function answerFailure(
   caller: Caller,

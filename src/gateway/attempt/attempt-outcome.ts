@@ -1,12 +1,12 @@
 import type { UpstreamError, UpstreamErrorCode } from '../../upstream/error.ts';
 
-/** How attempts on nodes end that fail, for metrics and logs. */
+/** How an attempt can fail, for metrics and logs. */
 export const failedOutcomes = [
   /** Other 4xx: the request was wrong. */
   'client_error',
   'rate_limited',
   'server_error',
-  /** 401 or 403: it is the gateway's credential that the node refused. */
+  /** 401 or 403: the node refused the gateway's credential. */
   'credential_refused',
   'redirect',
   'connect_error',
@@ -15,9 +15,9 @@ export const failedOutcomes = [
   /** Longer than the total timeout. */
   'too_long',
   'reset',
-  /** An answer that is none, or that ended early. */
+  /** The answer was not one of the format, or ended early. */
   'bad_answer',
-  /** The gateway's own trouble: it could not ask, or had no room for the answer, or failed at it. */
+  /** The gateway could not ask, had no memory for the answer, or failed itself. */
   'not_sent',
 ] as const;
 
@@ -27,7 +27,7 @@ export type FailedOutcome = (typeof failedOutcomes)[number];
 /** How an attempt on a node ended. A closed set. */
 export type AttemptOutcome = FailedOutcome | 'ok' | 'cancelled';
 
-/** The outcome of an attempt that the node answered with this status, which is not one of success. */
+/** The outcome of an attempt that the node answered with this error or redirect status. */
 export function outcomeOfStatus(status: number): FailedOutcome {
   if (status < 400) return 'redirect';
   if (status === 429) return 'rate_limited';

@@ -8,27 +8,27 @@ import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { Asked, Circuits } from './circuits.ts';
 import type { Failure } from './failure.ts';
 
-/** Who is told how attempts on nodes go: the circuits, the metrics, and the log. */
+/** Reports how attempts go to the circuits, the metrics and the log. */
 export interface AttemptReports {
-  /** An answer has begun; one of the next three tells how it ended. */
+  /** An answer has begun; one of the next three is called when it ends. */
   began(candidate: PickedCandidate): void;
   /** The answer is complete. */
   ended(candidate: PickedCandidate, status: number): void;
-  /** The answer broke off after it had begun; `outcome` says by what. */
+  /** The answer broke off after it had begun; `outcome` says why. */
   broke(candidate: PickedCandidate, outcome: AttemptOutcome, requestId: string, cause?: UpstreamError): void;
   /** The caller left in the middle of the answer. */
   left(candidate: PickedCandidate): void;
   /** The caller left before an answer. */
   abandoned(candidate: PickedCandidate): void;
-  /** The attempt failed before its answer began. Answers what the log says of it. */
+  /** The attempt failed before its answer began. Returns the text for the log. */
   failed(candidate: PickedCandidate, failure: Failure): string;
   /** After this failure another node is tried. */
   failedOver(failure: Failure): void;
 }
 
 /**
- * Circuits as counts of tokens see them: whether a node can be reached concerns every request, but how it counts says nothing
- * of how it answers, and callers count often.
+ * The circuits for requests that count tokens. A node that cannot be reached concerns every request, but whether it can
+ * count says nothing about its answers, and callers count often.
  */
 export function circuitsOfCounts(circuits: Circuits): Circuits {
   const saysNothing = (asked: Asked): void => circuits.abandoned(asked);
@@ -41,12 +41,12 @@ export function circuitsOfCounts(circuits: Circuits): Circuits {
   };
 }
 
-/** A shortage of our own is logged no more often than this. */
+/** A shortage of the gateway's own is logged once in this time. */
 const quietMs = 30_000;
 
 /**
- * An error that a node reports in the middle of its answer may be about the request; a long answer is no failure either,
- * and a fault of the gateway's own is not the node's.
+ * Outcomes that leave the circuits as they are: an error in the middle of an answer may be about the request, a long answer
+ * is no failure, and an error of the gateway is not the node's.
  */
 const saysNothing: ReadonlySet<AttemptOutcome> = new Set(['server_error', 'too_long', 'not_sent']);
 

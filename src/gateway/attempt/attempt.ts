@@ -33,7 +33,7 @@ import {
 } from './failure.ts';
 import { bodyHeaders, callerHeaders } from './headers.ts';
 
-/** What an attempt is told; all of it stays the same while it runs. */
+/** What an attempt needs. Nothing of it changes while it runs. */
 export interface AttemptOptions {
   readonly caller: Caller;
   readonly format: CallerFormat;
@@ -43,7 +43,7 @@ export interface AttemptOptions {
   readonly headers: readonly string[];
   readonly limits: Limits;
   readonly candidate: Candidate;
-  /** Told how an answer that has begun goes on. */
+  /** Notified how the answer goes on after it has begun. */
   readonly reports: AttemptReports;
   /** Called once, when the result is known. */
   readonly settle: (result: AttemptResult) => void;
@@ -53,9 +53,9 @@ export interface AttemptOptions {
  * One request to one node, and its answer on the way to the caller.
  *
  * `waiting` for the head → `sniffing` (is the body a stream?) → `holding` a stream back until its first content →
- * `streaming`; or `plain`: passed on as it comes; or `reporting`: what may be an error is collected, as it may repeat
- * the credential, and goes on as `plain`; or `failing`: only an error body is collected. Until the first byte has gone
- * to the caller the attempt can fail unseen; from then on it answers, well or not.
+ * `streaming`; or `plain`: passed on as it comes; or `reporting`: an answer that may be an error is collected, because it
+ * may repeat the credential, and continues as `plain`; or `failing`: only an error body is collected. Until the first byte
+ * was written to the caller, another node can be tried; from then on this attempt answers, complete or not.
  */
 export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
   readonly #options: AttemptOptions;
@@ -70,12 +70,12 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
   #watch: StreamWatch | undefined;
   #errorBody: ErrorBody | undefined;
   #reported: ByteBlocks | undefined;
-  /** Whether the caller is no longer this attempt's to answer: it failed unseen, or the caller left. */
+  /** Whether this attempt no longer answers the caller: another node may be tried, or the caller left. */
   #isHandedBack = false;
-  /** The announced length of a plain answer, and its body where that came as one piece. */
+  /** The announced length of a plain answer, and its body if that came in one piece. */
   #length = -1;
   #whole: Buffer | undefined;
-  /** The last two pieces of a plain answer: its usage is there, or nowhere. */
+  /** The last two pieces of a plain answer: usage is searched only there. */
   #last: Buffer | undefined;
   #lastButOne: Buffer | undefined;
 
@@ -86,7 +86,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     this.#exchange = send(pool, connection, request, this);
   }
 
-  /** Whether the memory of the request's body is free again. */
+  /** Whether the request's body was sent and its memory may be freed. */
   get sent(): boolean {
     return this.#exchange.sent;
   }
@@ -134,7 +134,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
       case 'plain':
         if (caller.started === 'nothing') this.#beginPlain();
         this.#tellTokens(lastTokenUsage(this.#last, this.#lastButOne));
-        // First the answer: what is to be reported of it must not keep it back.
+        // The answer first: reporting must not delay it.
         caller.end(this.#whole);
         return this.#finish('ok');
       case 'streaming':
@@ -170,7 +170,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     this.#fail(failure);
   }
 
-  /** What the header claims is not always so. */
+  /** Decides by the first byte whether the body is a stream: the content-type header is not always true. */
   #sniff(piece: Buffer) {
     const { caller, format, limits } = this.#options;
     if (!beginsAsJson(piece)) {
@@ -185,7 +185,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     this.#failUnstreamed();
   }
 
-  /** Keep-alives have begun the caller's stream, and this cannot go on with it. */
+  /** Keep-alives have begun the caller's stream, and this answer is no stream. */
   #failUnstreamed() {
     this.#exchange.abort();
     this.#fail(badAnswer('The model server did not answer with a stream.'));
@@ -204,7 +204,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     this.#fail(faultFailure(eventFault(said.toString('utf8')), this.#headers));
   }
 
-  /** The first content is here: from now on everything goes to the caller as it comes. */
+  /** The first content arrived: from now on everything is passed on at once. */
   #release(held: HeldStream) {
     const { caller, format, headers } = this.#options;
     const watch = new StreamWatch(format, held.start, (bytes) => maskCredentials(bytes, this.#connection));
@@ -256,13 +256,13 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     this.#pour(masked, masked.length - said.length);
   }
 
-  /** `longer` is by how many bytes masking has made the answer longer. */
+  /** `longer`: the bytes that masking added to the answer. */
   #pour(piece: Buffer, longer: number) {
     this.#lastButOne = this.#last;
     this.#last = piece;
     if (this.#options.caller.started === 'nothing') {
       this.#beginPlain(longer);
-      // That is all of it, and its end is told in a moment: ending with it costs less than to write it and then end.
+      // That is the whole body: one `end` with it costs less than a write and an end.
       if (piece.length === this.#length) {
         this.#whole = piece;
         return;
@@ -277,7 +277,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     const upstream = this.#headers;
     if (upstream !== undefined) {
       const length = upstream.get('content-length');
-      // RFC 9110, section 8.6: an answer of 204 has none.
+      // RFC 9110 §8.6: an answer of status 204 has no content-length.
       if (length !== undefined && this.#status !== 204 && /^\d+$/.test(length)) {
         this.#length = Number(length) + longer;
         own.push('content-length', String(this.#length));
@@ -299,7 +299,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     if (record !== undefined) record.tokens = tokens;
   }
 
-  /** The answer has come to its end, good or bad. */
+  /** The answer ended, complete or not. */
   #finish(outcome: AttemptOutcome, cause?: UpstreamError) {
     const { reports, candidate, caller } = this.#options;
     this.#stage = 'over';
@@ -316,7 +316,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     this.#control?.resume();
   }
 
-  /** The caller has heard nothing for a while: a comment, where one may stand, keeps its connection open. */
+  /** Nothing was sent for a while: a comment at an event boundary keeps the caller's connection open. */
   silent(): void {
     const { caller } = this.#options;
     if (this.#stage === 'plain' || this.#stage === 'reporting') return;

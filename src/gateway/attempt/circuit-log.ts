@@ -2,7 +2,7 @@ import type { CircuitMetrics } from '../../observe/circuit-metrics.ts';
 import type { Log } from '../../observe/log.ts';
 import type { CircuitListener } from './circuits.ts';
 
-/** A circuit that opens and closes all the time is told of no more often than this. */
+/** One circuit is logged at most once in this time. */
 const quietMs = 30_000;
 /** Circuits remembered. */
 const mostTold = 10_000;

@@ -3,44 +3,44 @@ import type { CircuitState, CircuitStates, Probe } from '../../routing/route.ts'
 
 /**
  * Circuits of this gateway: per node for connections that fail, per node and model for 429 and 5xx. A circuit opens
- * after five failures within 30 s, or at once where the node sent Retry-After, and lets one probe through when its time
- * is over. A success takes one failure back: a node that fails four times of five is found out, one that fails once in
- * a hundred is not. Circuits live in this process alone: another gateway may reach a node that this one cannot.
+ * after five failures within 30 s, or at once if the node sent Retry-After, and lets one probe through when its time is
+ * over. A success removes one failure: the circuit of a node that fails four times of five opens, that of a node that fails
+ * once in a hundred does not. Each process has its own circuits: another gateway may reach a node that this one cannot.
  */
 export interface Circuits extends CircuitStates {
   /** The node could not be reached, or the connection broke before an answer. */
   connectFailed(asked: Asked): void;
   /**
-   * The node answered with this status. 429 and 5xx are failures; 408 and 409, and 401 and 403 (which are about the
-   * gateway's credential), say nothing of the model; of all others that of the probe closes what was open.
+   * The node answered with this status. 429 and 5xx are failures. 408 and 409, and 401 and 403 (about the gateway's
+   * credential), change nothing. Any other answer to the probe closes the circuit.
    */
   answered(asked: Asked, status: number, retryAfterSeconds?: number): void;
-  /** No answer came in time, which counts as a 5xx does. */
+  /** No answer came in time; counts as a 5xx. */
   timedOut(asked: Asked): void;
   /**
-   * An answer has begun: that of the probe closes the circuit, so that other requests need not wait for the end of a long
-   * stream. Failures, and the time that the circuit was open for, are taken back only by an answer that ends well
-   * (`answered`), or a node whose every answer breaks off would never be found out.
+   * An answer has begun. If it is the probe's, the circuit closes, so that other requests need not wait for the end of a long
+   * stream. Failures and the open time are reset only by an answer that ends well (`answered`): else the circuit of a node
+   * whose every answer breaks off would never stay open.
    */
   began(asked: Asked): void;
-  /** An answer broke off after it had begun, which counts as a 5xx does; that of the probe opens the circuit again. */
+  /** An answer broke off after it had begun; counts as a 5xx. If it was the probe's, the circuit opens again. */
   broke(asked: Asked): void;
-  /** The attempt ended without an outcome, or was never made: a probe that it holds is free again. */
+  /** The attempt ended without an outcome, or was not made: if it was the probe, another request may be it. */
   abandoned(asked: Asked): void;
-  /** The node is gone, or reached in another way: nothing of it is kept. */
+  /** The node was deleted or its connection changed: its circuits are forgotten. */
   forget(nodeId: string): void;
   /** Every circuit that is not closed now, for the metrics. */
   notClosed(): Iterable<OpenCircuit>;
 }
 
-/** Whom an attempt asked; a Candidate is one. Only the attempt that holds a probe decides what becomes of it. */
+/** The node and model that an attempt asked; a Candidate is one. Only the attempt that is the probe ends the probe. */
 export interface Asked {
   readonly node: { readonly id: string };
   readonly model: string;
   readonly probe?: Probe | undefined;
 }
 
-/** Hears of circuits that open and close; `model` is undefined for the circuit of a whole node. */
+/** Notified when circuits open and close; `model` is undefined for the circuit of a whole node. */
 export interface CircuitListener {
   opened(circuit: {
     readonly node: string;
@@ -55,7 +55,7 @@ const failuresToOpen = 5;
 const failureWindowMs = 30_000;
 const firstOpenMs = 30_000;
 const longestOpenMs = 300_000;
-/** A probe without an outcome for this long is taken as lost, so that a circuit never stays open for good. */
+/** A probe without an outcome for this long counts as lost, so that a circuit never stays open indefinitely. */
 const probeLostMs = 60_000;
 const saysNothing: ReadonlySet<number> = new Set([401, 403, 408, 409]);
 
@@ -64,9 +64,9 @@ interface Circuit {
   failures: number[];
   /** Infinity while closed. */
   openUntilMs: number;
-  /** How long it was opened for without a Retry-After; doubles while probes fail. */
+  /** For how long it was opened without a Retry-After; doubles while probes fail. */
   openForMs: number;
-  /** The one that is out, and since when. Kept when its answer begins, until it ends. */
+  /** The probe under way, and since when; kept until its answer ends. */
   probe: Probe | undefined;
   probeSinceMs: number;
 }
@@ -113,7 +113,7 @@ export function createCircuits(now: () => number, listener?: CircuitListener): C
     models.set(model, afterFailure(models.get(model), asked, name, { why, retryAfterSeconds }));
     free(connect, asked);
   };
-  /** What a success leaves of a circuit. Only its probe closes it: other answers were asked for before it opened. */
+  /** The circuit after a success. Only the probe closes it: other requests were sent before it opened. */
   const succeeded = (circuit: Circuit | undefined, asked: Asked, name: CircuitName): Circuit | undefined => {
     if (circuit === undefined) return undefined;
     const isProbe = free(circuit, asked);
@@ -258,7 +258,7 @@ function failed(
     const until = now + Math.min(retryAfterSeconds * 1000, longestOpenMs);
     circuit.openUntilMs = isClosed ? until : Math.max(until, circuit.openUntilMs);
   } else if (isProbe || (isClosed && circuit.failures.length >= failuresToOpen)) {
-    // A circuit that closed by an answer that began, and has seen none end well since, is open for longer the next time.
+    // If no answer has ended well since the circuit closed, it opens for longer.
     circuit.openForMs = Math.min(Math.max(circuit.openForMs * 2, firstOpenMs), longestOpenMs);
     circuit.openUntilMs = now + circuit.openForMs;
   }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import type { Change } from '../../store/store.ts';
 
-/** Whether a node is reached in another way than before, so that nothing seen of it until now says anything. */
+/** Whether the connection fields of a node changed, so that what was seen of it before no longer applies. */
 export function isConnectionChange(change: Change): boolean {
   if (change.kind === 'Credentials') return true;
   if (change.kind !== 'UpstreamNode' || change.before === undefined || change.after === undefined)

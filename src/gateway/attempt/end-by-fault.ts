@@ -3,19 +3,19 @@ import { GatewayError } from '../errors/errors.ts';
 import { quietly } from '../guard.ts';
 import { type AttemptResult, ownFailure } from './failure.ts';
 
-/** An attempt that is interrupted by a fault of the gateway's own. */
+/** An attempt that an error of the gateway's own interrupted. */
 export interface Interrupted {
-  /** Ends what is under way at the node. */
+  /** Ends the request to the node. */
   abort(): void;
-  /** How the caller's stream ends if it has begun; undefined breaks the connection. */
+  /** The last events of the caller's stream if it has begun; undefined breaks the connection. */
   lastWords(error: GatewayError): string | undefined;
   /** Reports that an answer broke off after it had begun. */
   broke(): void;
 }
 
 /**
- * Ends an attempt in which `error` was thrown: unseen if the caller has nothing of the answer yet, so that another node
- * is tried; else in its stream, or by breaking its connection. Never throws.
+ * Ends an attempt in which `error` was thrown. If the caller has nothing of the answer yet, another node is tried; else its
+ * stream ends with an error, or its connection is broken. Never throws.
  */
 export function endByFault(
   error: unknown,
@@ -39,7 +39,7 @@ export function endByFault(
   settle('answering');
 }
 
-/** The error that a caller gets for a fault of the gateway's own. */
+/** The error for a fault of the gateway's own. */
 export function internalError(): GatewayError {
   return new GatewayError('internal', 'The gateway failed; its log says why.');
 }

@@ -6,9 +6,9 @@ import { quietly } from '../guard.ts';
 /** How long a failed attempt's error body may take after its head. */
 const patienceMs = 2_000;
 
-/** Collects the body of a failed attempt, in case the caller must be answered with it. Bounded in bytes and time. */
+/** Collects a node's error body, to answer the caller with it if no other node does better. Bounded in bytes and time. */
 export class ErrorBody {
-  /** The whole body, without the credentials of its node's connection; undefined when it was too long, too slow or broken. */
+  /** The whole body, with the node's credentials masked; undefined if it was too long, too slow or broken. */
   readonly whole: Promise<Buffer | undefined>;
   readonly #limit: number;
   readonly #connection: UpstreamConnection;
@@ -16,7 +16,7 @@ export class ErrorBody {
   readonly #settle: (body: Buffer | undefined) => void;
   readonly #timer: NodeJS.Timeout;
 
-  /** `give up` is called when the rest of the body is not wanted any more. */
+  /** `giveUp` is called when the rest of the body is not needed. */
   constructor(limit: number, connection: UpstreamConnection, giveUp: () => void) {
     const { promise, resolve } = Promise.withResolvers<Buffer | undefined>();
     this.whole = promise;
@@ -26,7 +26,7 @@ export class ErrorBody {
     this.#timer = setTimeout(() => quietly(giveUp, () => this.end(false)), patienceMs);
   }
 
-  /** Returns false once the body is too long: nothing more is wanted. */
+  /** Returns false once the body is too long: the rest is not needed. */
   take(piece: Buffer): boolean {
     if (this.#blocks.size + piece.length > this.#limit) {
       this.end(false);
@@ -41,7 +41,7 @@ export class ErrorBody {
     try {
       if (complete) this.#settle(maskCredentials(this.#blocks.take(), this.#connection));
     } finally {
-      // Whatever happened: somebody waits for it.
+      // Even if masking throws: `whole` is awaited.
       this.#settle(undefined);
       this.#blocks.clear();
     }

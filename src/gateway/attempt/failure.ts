@@ -87,7 +87,7 @@ export function connectionFailure(cause: UpstreamError): Failure {
   };
 }
 
-/** The node's answer is none, for the reason that `message` gives. */
+/** What the node sent is not an answer; `message` says why. */
 export function badAnswer(message: string): Failure {
   const error = new GatewayError('upstream_error', message);
   return {
@@ -100,14 +100,14 @@ export function badAnswer(message: string): Failure {
   };
 }
 
-/** The gateway could not ask a node, had no room for its answer, or failed at it: that counts against no node. */
+/** The gateway could not ask a node, had no memory for its answer, or failed itself: that counts against no node. */
 export function ownFailure(error: GatewayError): Failure {
   return {
     ...nothingCame,
     outcome: 'not_sent',
     circuit: 'unaffected',
     status: error.entry.status,
-    // Another node's answer would find no room either, and be paid for.
+    // Another node's answer would find no memory either, and would be paid for.
     isWorthAnother: error.code !== 'key_share_exceeded',
     error,
   };
@@ -118,7 +118,7 @@ export const withoutCredential = ownFailure(
   new GatewayError('no_node_available', 'The credential of a node is missing.'),
 );
 
-/** What the caller is answered after a failure; what the node said is in no format's words yet. */
+/** The error for the caller after a failure: the gateway's own, or the node's in no format yet. */
 export async function errorOf({
   error,
   status,
@@ -138,7 +138,7 @@ export function connectionError(cause: UpstreamError): GatewayError {
   return new GatewayError(code, `The model server gave no complete answer: ${cause.message}.`, { cause });
 }
 
-/** An error of the gateway's own as a stream ends with it that speaks of what a node did. */
+/** An error as a fault, for streams that end with one. */
 export function asFault(error: GatewayError | UpstreamFault): UpstreamFault {
   if (error instanceof UpstreamFault) return error;
   const { message, code, entry } = error;
@@ -154,7 +154,7 @@ function isWorthAnother(status: number): boolean {
   return status < 400 || status >= 500 || worthAnother.has(status);
 }
 
-/** Statuses about the gateway's own dealings with the node: the caller could not act on them. */
+/** The gateway's own error for a status about its dealings with the node, which the caller could not act on. */
 function ownError(status: number): GatewayError | undefined {
   if (status === 401 || status === 403) {
     return new GatewayError(

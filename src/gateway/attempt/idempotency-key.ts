@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What sets one API key apart from every other. */
+/** What identifies one API key among all clusters. */
 export interface IdempotencyScope {
   readonly namespace: string;
   readonly name: string;
@@ -22,8 +22,8 @@ export function scopedIdempotencyKey(
   const sent = headers['idempotency-key'];
   if (sent === undefined) return undefined;
   const text = String(sent);
-  // All requests that were sent with an empty one would be the same request.
+  // All requests with an empty one would count as the same request.
   if (text === '') return undefined;
-  // JSON keeps the parts apart, whatever characters they hold.
+  // JSON separates the parts, whatever characters they contain.
   return `mg-${hash('sha256', JSON.stringify([namespace, name, uid ?? null, text]), 'base64url')}`;
 }

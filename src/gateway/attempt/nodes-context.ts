@@ -15,11 +15,11 @@ export interface NodesContext {
   readonly limits: Limits;
   readonly log: Log;
   readonly internalErrors: InternalErrors;
-  /** Told of attempts. */
+  /** Reports attempts. */
   readonly reports: AttemptReports;
   /** The same for requests that only count tokens. */
   readonly countReports: AttemptReports;
-  /** Told of conversions. */
+  /** Reports conversions. */
   readonly conversions: ConversionReports;
   /** Milliseconds since 1970. */
   readonly now: () => number;

@@ -15,7 +15,7 @@ import { type AttemptResult, type Failure, type NoAnswer, ownFailure, withoutCre
 import { servedHeaders } from './headers.ts';
 import type { NodesContext } from './nodes-context.ts';
 
-/** Who was tried: the last node, its name for the model, how many attempts there were, and how the failed ones failed. */
+/** The attempts so far: the last node, its name for the model, their number, and how the failed ones failed. */
 export interface Tries {
   node: string | undefined;
   model: string | undefined;
@@ -24,11 +24,11 @@ export interface Tries {
   /** The conversion that the last attempt ran, and the fields that it could not carry. */
   conversion: string | undefined;
   dropped: readonly string[] | undefined;
-  /** The request's span; undefined where traces are off. */
+  /** The request's span; undefined if tracing is off. */
   readonly trace: RequestTrace | undefined;
 }
 
-/** Nodes for which a request may be converted in vain; after these only nodes that need no conversion are tried. */
+/** After this many refused conversions only nodes that need no conversion are tried. */
 const mostRefusals = 8;
 
 const paths: Readonly<Record<CallerFormat, UpstreamPath>> = {
@@ -41,8 +41,8 @@ const paths: Readonly<Record<CallerFormat, UpstreamPath>> = {
 };
 
 /**
- * Tries one node after the other until one answers the caller. Settles with undefined once an answer is on its way,
- * with 'gone' when the caller left, or with why no node answered. Throws GatewayError where the caller may have no node.
+ * Tries one node after the other until one answers the caller. Resolves with undefined when an answer has begun, with
+ * 'gone' if the caller left, else with why no node answered. Throws GatewayError if the caller may use no node.
  * `tries` is kept up to date for the record of the request.
  */
 export async function tryNodes(
@@ -67,7 +67,7 @@ export async function tryNodes(
       continue;
     }
     if ('code' in pick) {
-      // Disabled or revoked meanwhile: what an earlier attempt brought says more.
+      // Disabled or revoked since the first attempt: the failure of that attempt says more.
       if (failure === undefined && refused === undefined) throw modelRefused(pick.code, inspection.model);
       break;
     }
@@ -91,7 +91,7 @@ export async function tryNodes(
     tries.node = node.id;
     tries.model = model;
     tries.attempts += 1;
-    // Now, not after the attempt: an answer that came at once is recorded before anybody who waits for it goes on.
+    // Now, not after the attempt: an answer that is there at once is recorded before this function continues.
     tries.conversion = native ? undefined : request.conversion?.name;
     tries.dropped = native ? undefined : request.conversion?.current.dropped;
     const span = tries.trace?.attempt({
@@ -124,7 +124,7 @@ export async function tryNodes(
   return failure ?? refused ?? ownFailure(modelRefused('no_node_available', inspection.model));
 }
 
-/** Whether a node that speaks messages has no endpoint that counts: an estimate is better than its 404. */
+/** Whether a node that speaks Messages has no endpoint for counting: an estimate is better than its 404. */
 function lacksCount({ status }: Failure): boolean {
   return status === 404 || status === 405;
 }

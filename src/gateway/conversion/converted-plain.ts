@@ -24,7 +24,7 @@ export class ConvertedPlain implements CallerListener, Interrupted {
   /** The one that failed: what it says of that may still be coming. */
   #failed: CollectedAnswer | undefined;
   #over = false;
-  /** Whether the caller is no longer this attempt's to answer: it failed unseen, or the caller left. */
+  /** Whether this attempt no longer answers the caller: another node may be tried, or the caller left. */
   #isHandedBack = false;
 
   constructor(options: ConvertedOptions) {

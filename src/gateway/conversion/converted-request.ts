@@ -30,7 +30,7 @@ export interface ConvertedOptions {
   readonly share: BufferShare;
   readonly log: Log;
   readonly candidate: Candidate;
-  /** Told how an answer that has begun goes on. */
+  /** Notified how the answer goes on after it has begun. */
   readonly reports: AttemptReports;
   /** The attempt's span; undefined where traces are off. */
   readonly span: AttemptTrace | undefined;

@@ -39,7 +39,7 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
   #headers: UpstreamHeaders | undefined;
   #errorBody: ErrorBody | undefined;
   #stage: 'reading' | 'failing' | 'over' = 'reading';
-  /** Whether the caller is no longer this attempt's to answer: it failed unseen, or the caller left. */
+  /** Whether this attempt no longer answers the caller: another node may be tried, or the caller left. */
   #isHandedBack = false;
   /** Whether the caller has been given content: from then on this attempt answers, well or not. */
   #answering = false;

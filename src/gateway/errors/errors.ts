@@ -4,7 +4,7 @@ interface CatalogueEntry {
   readonly type: string;
   readonly code: string | null;
   readonly anthropicType: string;
-  /** The status in the Anthropic shape where it differs. */
+  /** The status in the Anthropic shape, if it differs. */
   readonly anthropicStatus?: number;
   /** Seconds after which a caller should try again; sent as `retry-after`. */
   readonly retryAfterSeconds?: number;
@@ -117,7 +117,7 @@ export type ErrorCode = keyof typeof catalogue;
 /** The name of every error. */
 export const errorCodes = Object.keys(catalogue) as readonly ErrorCode[];
 
-/** Those that say that the caller's key was refused. */
+/** The errors that refuse the caller's key. */
 export const keyRefusals: ReadonlySet<ErrorCode> = new Set([
   'key_missing',
   'key_mistyped',

@@ -6,7 +6,7 @@ import type { UpstreamFault } from '../../convert/upstream-fault.ts';
 import type { UpstreamHeaders } from '../../upstream/headers.ts';
 import type { ErrorShape } from './wire-errors.ts';
 
-/** Whether a node's error body is what the caller's family of clients reads, so that it may go out as it came. */
+/** Whether a node's error body has the shape that the caller reads, so that it can be sent unchanged. */
 export function isOwnShape(shape: ErrorShape, headers: UpstreamHeaders, body: Buffer): boolean {
   const said = parseJson(textOf(headers, body));
   if (!isObject(said) || !isObject(said['error'])) return false;
@@ -15,7 +15,7 @@ export function isOwnShape(shape: ErrorShape, headers: UpstreamHeaders, body: Bu
   return shape === 'openai' || (said['type'] === 'error' && typeof type === 'string');
 }
 
-/** What a node means by an error answer. `body` is undefined when it is too long or did not come in time. */
+/** Reads a node's error answer. `body` is undefined if it was too long or did not arrive in time. */
 export function nodeFault(
   status: number,
   headers: UpstreamHeaders | undefined,
@@ -25,7 +25,7 @@ export function nodeFault(
   return readUpstreamError(status, isReadable ? textOf(headers, body) : '');
 }
 
-/** The same in the words of the caller's family. */
+/** A fault in the shape that the caller reads. */
 export function faultBody(
   shape: ErrorShape,
   fault: UpstreamFault,
@@ -39,7 +39,7 @@ export function faultBody(
   return { status, body: JSON.stringify({ ...body, request_id: requestId }) };
 }
 
-/** Empty where the body is in an encoding that was not asked for. */
+/** Empty if the body has a content-encoding: none was asked for. */
 function textOf(headers: UpstreamHeaders, body: Buffer): string {
   return headers.isEncoded ? '' : body.toString('utf8');
 }

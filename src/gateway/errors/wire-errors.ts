@@ -10,12 +10,12 @@ export interface WireError {
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** The shape that callers of a path read: Anthropic's below `/v1/messages`, OpenAI's elsewhere. */
+/** The shape of errors for a path: Anthropic's under `/v1/messages`, else OpenAI's. */
 export function errorShapeOf(path: string): ErrorShape {
   return /^\/v1\/messages(?:[/?#]|$)/.test(path) ? 'anthropic' : 'openai';
 }
 
-/** An error of the catalogue as the caller's family of clients reads it. */
+/** An error of the catalogue in the given shape. */
 export function wireError(error: GatewayError, shape: ErrorShape, requestId: string): WireError {
   const { entry } = error;
   const status = shape === 'anthropic' ? (entry.anthropicStatus ?? entry.status) : entry.status;

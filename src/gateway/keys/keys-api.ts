@@ -8,7 +8,7 @@ import { timeOf, timeText } from '../../resources/time.ts';
 import { type KeyEntry, type Store, StoreError } from '../../store/store.ts';
 import { GatewayError } from '../errors/errors.ts';
 
-/** A key as `/v1/keys` shows it, after OpenAI's key administration. Times are seconds since 1970. */
+/** A key as `/v1/keys` shows it, in the shape of OpenAI's key administration. Times are seconds since 1970. */
 export interface KeyObject {
   readonly object: 'api_key';
   readonly id: string;
@@ -28,9 +28,9 @@ export interface KeyPage {
   readonly has_more: boolean;
 }
 
-/** `/v1/keys`, below the check of the master key. It reaches the APIKeys of the master key's own namespace alone. */
+/** `/v1/keys`, after the master key was checked. It reaches only the APIKeys of the master key's namespace. */
 export interface KeysApi {
-  /** Makes a key and answers it once, after the store has it. Throws GatewayError. */
+  /** Creates a key and returns it with its text, after the store has it. Throws GatewayError. */
   create(
     master: KeyEntry,
     body: unknown,
@@ -48,10 +48,10 @@ export interface KeysApi {
 /** The label on keys made through `/v1/keys`, so that people and policies can tell them from declared ones. */
 const createdByLabel = 'modelgateway.dev/created-by';
 
-/** 9999-12-31T23:59:59Z: later times have no RFC 3339 form, and would be a mistake (milliseconds for seconds). */
+/** 9999-12-31T23:59:59Z: RFC 3339 has no later times, and one is a mistake (milliseconds in place of seconds). */
 const latestTime = 253_402_300_799;
 
-// The fields' own bounds: what they let through, the store must take.
+// The same bounds as the fields of the resource, so that the store accepts what passes here.
 const newKeySchema = z.strictObject({
   name: line(253).nullish(),
   models: setOf(modelName(), 1_000, 1).nullish(),
@@ -75,7 +75,7 @@ export function createKeysApi(options: {
   const find = (master: KeyEntry, id: string): ApiKey => {
     const key = store.get('APIKey', master.resource.metadata.namespace, id);
     if (key !== undefined && key.metadata.deletionTimestamp === undefined) return key;
-    // Not quoted: it may be a key that was sent in place of its id, and this text is logged.
+    // The id is not repeated: it may be a key text sent by mistake, and this message is logged.
     throw new GatewayError('key_not_found', 'No API key has this id.', { param: 'id' });
   };
 
@@ -127,7 +127,7 @@ export function createKeysApi(options: {
       const key = find(master, id);
       await fromStore(
         store.deleteKey(key, signal).catch((error: unknown) => {
-          // In a cluster an admission policy keeps gateways from keys that people declared; standalone the store does.
+          // In a cluster an admission policy forbids gateways to delete declared keys; in standalone mode the store does.
           if (!(error instanceof StoreError) || error.reason !== 'Forbidden' || isMadeHere(key)) throw error;
           const message = 'This key was declared by a manifest; delete it where it was declared.';
           throw new StoreError('Declared', message, { cause: error });
@@ -185,7 +185,7 @@ function readId(value: unknown): string {
   });
 }
 
-/** The first `count` keys after `after`, oldest first. One pass, because a namespace may hold 100,000 keys. */
+/** The first `count` keys after `after`, oldest first. One pass, because a namespace may have 100,000 keys. */
 function firstKeys(keys: Iterable<ApiKey>, after: ApiKey | undefined, count: number): ApiKey[] {
   const first: ApiKey[] = [];
   for (const key of keys) {

@@ -12,18 +12,18 @@ const errors: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
 };
 
-/** What is told to callers that speak plain HTTP to a port of TLS. */
+/** The answer to callers that speak plain HTTP to a TLS port. */
 const plainOnTls = 'This port speaks HTTPS; write https:// in the address.';
 
 type ClientError = Error & { readonly code?: string; readonly rawPacket?: unknown };
 
-/** Longest beginning of a request that is looked at for its path. */
+/** Only this many bytes of a request are searched for its path. */
 const longestLine = 1024;
 
 /**
- * Answers what is not a request that HTTP knows: garbage, headers that are too large, or that take too long. The shape
- * is that of the path where it can still be seen, else OpenAI's. Whole requests before it on the connection are
- * answered first. The connection is closed behind the answer; what comes on it for `lingerMs` is thrown away.
+ * Answers what node:http cannot parse: bytes that are not HTTP, headers that are too large or too slow. The error has the
+ * shape of the path if the path can be read, else OpenAI's. Complete requests before it on the connection are answered
+ * first. The connection is closed after the answer; bytes that arrive during `lingerMs` are discarded.
  */
 export function clientErrorAnswers(
   requestId: () => string,
@@ -50,17 +50,17 @@ function clientErrorAnswer({ code: cause, rawPacket }: ClientError, id: string):
 }
 
 function refuse(socket: Socket, answer: string, lingerMs: number): void {
-  // Closed behind an answer that said so, or because the caller left.
+  // Closed after an answer with `connection: close`, or by the caller.
   if (!socket.writable) return;
-  // A second answer in the middle of the first would be taken for a part of it.
+  // The caller would read a second answer in the middle of the first as a part of it.
   if (currentResponse(socket)?.headersSent === true) socket.end();
   else socket.end(answer);
   endLinger(socket, lingerMs, socket);
 }
 
 /**
- * There is no TLS to answer through. Who spoke plain HTTP is told in plain HTTP, as other servers do: the bare
- * connection lies below the TLS socket until the end of this event. Others see it close.
+ * The TLS handshake failed, so no answer can be encrypted. A caller that sent plain HTTP is answered in plain HTTP, as
+ * other servers do: the TCP connection can be used until the end of this event. For others the connection closes.
  */
 function answerTlsError(error: ClientError, socket: Socket, newId: () => string): void {
   const bare = connectionBelowTls(socket);

@@ -14,11 +14,11 @@ interface FollowTlsFilesOptions {
   readonly signal: AbortSignal;
   /** Puts a new pair in force. */
   readonly use: (pair: TlsPair) => void;
-  /** Told of each broken pair that was found, once. */
+  /** Called once for each broken pair that was found. */
   readonly onBroken: () => void;
   /** How long the folders must be quiet before the files are read. */
   readonly quietMs?: number;
-  /** How often the files are read without being told of a change. */
+  /** How often the files are read although no change was reported. */
   readonly pollMs?: number;
 }
 
@@ -34,7 +34,7 @@ export async function followTlsFiles(options: FollowTlsFilesOptions): Promise<vo
     try {
       return await readTlsPair(files);
     } catch {
-      // One file may be of the pair before: look again when whoever writes them had time to end.
+      // One file may belong to the previous pair: read again when the writer has had time to finish.
       await delay(quietMs, undefined, { signal });
       return readTlsPair(files);
     }
@@ -60,7 +60,7 @@ export async function followTlsFiles(options: FollowTlsFilesOptions): Promise<vo
   await watchFolders(await foldersOf(files), { log, signal, quietMs, pollMs }, look);
 }
 
-/** Where a change of the files can be seen: beside their names, and beside what these are links to. */
+/** The folders to watch: those of the files, and those of the files that they link to. */
 async function foldersOf({ cert, key }: TlsFiles): Promise<Set<string>> {
   const real = await Promise.all([cert, key].map((path) => realpath(path).catch(() => path)));
   return new Set([cert, key, ...real].map((path) => dirname(path)));

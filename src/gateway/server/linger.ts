@@ -5,8 +5,8 @@ import { dropQueued } from './pipeline.ts';
 
 /**
  * Destroys the connection of a caller that may still send after its answer, unless `end` closes within `lingerMs`.
- * Destroying it at once would leave bytes unread, which the kernel turns into a reset, and the caller would never get to
- * read the answer (RFC 9112 §9.6); not destroying it would let any caller hold a connection for good.
+ * If it were destroyed at once, the kernel would reset it because of unread bytes, and the caller would not read the
+ * answer (RFC 9112 §9.6). If it were never destroyed, a caller could hold the connection indefinitely.
  */
 export function endLinger(
   socket: Socket,
@@ -18,9 +18,9 @@ export function endLinger(
 }
 
 /**
- * Lets every connection of an HTTP `server` linger behind an answer that closes it, until its caller has closed it too or
- * for `lingerMs`. node:http would destroy it, and who had sent anything behind that request lost the answer to a reset
- * (RFC 9112 §9.6). What comes there is thrown away: it cannot be answered any more, so no node must be asked.
+ * Keeps every connection of an HTTP `server` open after an answer that closes it, until its caller has closed it too or
+ * `lingerMs` have passed. node:http would destroy it, and a caller that had sent more bytes would lose the answer to a
+ * reset (RFC 9112 §9.6). Bytes that arrive then are discarded: they cannot be answered, so no node may be asked.
  */
 export function lingerBehindLastAnswers(server: Server, lingerMs: number): void {
   const closeInStages = (socket: Socket): void => {

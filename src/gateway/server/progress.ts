@@ -9,7 +9,7 @@ import type { Caller, CallerRecord } from '../answer/caller.ts';
 import type { AttemptOutcome } from '../attempt/attempt-outcome.ts';
 import { GatewayError } from '../errors/errors.ts';
 
-/** What happened to one request, told when its connection is done with it. */
+/** What happened to one request, recorded when its response has closed. */
 export type RequestDone = RequestRecord;
 
 /** Where a request's record goes. */
@@ -20,17 +20,17 @@ export interface RecordContext {
   readonly requests: RequestMetrics;
   readonly onRequestDone: (done: RequestDone) => void;
   readonly accessLog: AccessLog;
-  /** Undefined where traces are off. */
+  /** Undefined if tracing is off. */
   readonly tracing: Tracing | undefined;
 }
 
 /**
- * What is known of a request while it runs; recorded once, when its connection is done with it, and its own record then:
- * no object is made for that.
+ * What is known of a request while it runs. It is recorded once, when its response has closed; it is the record itself,
+ * so that no further object is allocated.
  */
 export class Progress implements CallerRecord, AccessRecord {
   keyEntry: KeyEntry | undefined;
-  /** The model as the caller named it, whatever that is. */
+  /** The model as the caller named it; not checked. */
   wanted: string | undefined;
   node: string | undefined;
   model: string | undefined;
@@ -52,7 +52,7 @@ export class Progress implements CallerRecord, AccessRecord {
   readonly #meter: RouteMeter;
   readonly #caller: Caller;
   readonly #started: number;
-  /** The request's span; undefined where traces are off. */
+  /** The request's span; undefined if tracing is off. */
   readonly trace: RequestTrace | undefined;
   /** When the last piece of a stream went to the caller. */
   #lastPiece = 0;
@@ -91,7 +91,7 @@ export class Progress implements CallerRecord, AccessRecord {
     return metadata === undefined ? undefined : `${metadata.namespace}/${metadata.name}`;
   }
 
-  /** What no manifest names is the caller's own text. */
+  /** A name that no manifest has is the caller's own text. */
   get asked(): string | undefined {
     const { wanted } = this;
     return wanted === undefined || this.#context.view.served(wanted) === undefined ? undefined : wanted;
@@ -118,7 +118,7 @@ export class Progress implements CallerRecord, AccessRecord {
     this.durationMs = clock() - this.#started;
     this.status = this.#caller.gone ? 499 : this.#caller.status;
     if (this.firstContentMs !== undefined) this.#meter.openStreams -= 1;
-    // A drain waits for the second, whatever becomes of the first.
+    // A drain waits for the second call, so it must be made even if the first throws.
     try {
       requests.record(this.#meter, this);
     } finally {

@@ -2,9 +2,9 @@ import type { Server } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * Takes in what waits in the kernel: requests on open connections, and connections, of which each turn of the event loop
- * accepts one. Before servers close anything: what it closes unread is reset, and timers come before what has arrived
- * while the process was busy. Settles when a turn brought no connection, after `limitMs` at the latest.
+ * Reads what waits in the kernel: requests on open connections, and new connections, of which each turn of the event loop
+ * accepts one. Called before servers close connections: one that is closed with unread bytes is reset, and after the
+ * process was busy timers run before sockets are read. Resolves when a turn brought no connection, or after `limitMs`.
  */
 export async function takeWaiting(servers: readonly Server[], limitMs: number): Promise<void> {
   const until = performance.now() + limitMs;

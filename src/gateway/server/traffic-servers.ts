@@ -11,15 +11,15 @@ import { lingerBehindLastAnswers } from './linger.ts';
 import { takeWaiting } from './take-waiting.ts';
 import { refuseUnrouted, unrouted } from './unrouted.ts';
 
-/** The HTTP servers of the traffic port: one for each address that is listened on, and all alike. */
+/** The HTTP servers of the traffic port: one for each address, all made by one function. */
 export interface TrafficServers {
-  /** Answers where the first listens. Throws what `listen` throws. */
+  /** Returns the address of the first. Throws what `listen` throws. */
   listen(host: string, port: number): Promise<AddressInfo>;
-  /** Takes another certificate for connections to come. */
+  /** Sets the certificate for new connections. */
   setTlsPair(pair: TlsPair): void;
-  /** Refuses new connections; those that stand, idle ones too, stay. */
+  /** Refuses new connections; open ones stay, idle ones too. */
   refuseConnections(): void;
-  /** Takes in what waits in the kernel, for `limitMs` at most. */
+  /** Reads what waits in the kernel, for `limitMs` at most. */
   takeWaiting(limitMs: number): Promise<void>;
   closeIdleConnections(): void;
   closeAllConnections(): void;
@@ -27,7 +27,7 @@ export interface TrafficServers {
   close(): Promise<void>;
 }
 
-/** Makes the servers when they are to listen. `answer` gets every request that is HTTP. */
+/** Makes the servers when `listen` is called. `answer` gets every request that node:http parsed. */
 export function createTrafficServers(
   context: GatewayContext,
   tls: TlsPair | undefined,
@@ -40,7 +40,7 @@ export function createTrafficServers(
     server.on('request', answer);
     server.on('clientError', clientErrorAnswers(context.requestId, context.limits.lingerMs));
     lingerBehindLastAnswers(server, context.limits.lingerMs);
-    // With a listener of our own the caller is asked for its body only after its key was checked.
+    // Without this listener node:http would ask for the body before the key was checked.
     server.on('checkContinue', answer);
     server.on('checkExpectation', (request, response) => {
       refuseUnrouted(context, request, response, unrouted.expectation());
@@ -84,7 +84,7 @@ function bareServer({ limits }: GatewayContext, tls: TlsPair | undefined): Serve
     connectionsCheckingInterval: Math.min(limits.headersMs, 5_000),
     requireHostHeader: false,
     keepAliveTimeout: limits.idleConnectionMs,
-    // Later than the limits on the body, which can answer in the route's own shape.
+    // Later than the limits on the body: those answer in the shape of the route.
     requestTimeout: limits.headersMs + limits.bodyTotalMs + 10_000,
   };
   return tls === undefined

@@ -15,12 +15,12 @@ export function refuseUnrouted(
   });
 }
 
-/** HTTP/1.1 asks for a Host (RFC 9112 §3.2). node:http would refuse the request without a word about why. */
+/** HTTP/1.1 requires a Host (RFC 9112 §3.2). node:http would refuse the request without saying why. */
 export function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion === '1.1';
 }
 
-/** What is refused before there is a route. */
+/** The errors for requests without a route. */
 export const unrouted = {
   badPath: () => new GatewayError('malformed_request', 'The path is not a valid URL.'),
   noHost: () =>
