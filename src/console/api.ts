@@ -88,11 +88,27 @@ export function consoleApi(options: ApiOptions): FastifyPluginAsync {
   };
 }
 
+/**
+ * Live streams of one browser. It has six connections to one address, for all its pages together: with a stream on each
+ * of them nothing else would be answered. The page that was opened first gives way, and goes on when a person returns to it.
+ */
+const mostStreams = 4;
+
 function addLive(app: FastifyInstance, { live, entrance, onFailure }: ApiOptions): void {
+  const streams = new Map<string, Set<() => void>>();
   app.get('/live', (request, reply) => {
     reply.hijack();
     for (const [name, value] of Object.entries(securityHeaders)) reply.raw.setHeader(name, value);
     const mayStay = (): boolean => entrance.holds(request, false);
-    sendChanges(live, reply.raw, mayStay, (error) => onFailure(failureOf(error, request)));
+    const pause = sendChanges(live, reply.raw, mayStay, (error) => onFailure(failureOf(error, request)));
+    const browser = entrance.browser(request) ?? '';
+    const open = streams.get(browser) ?? new Set();
+    streams.set(browser, open.add(pause));
+    reply.raw.on('close', () => {
+      open.delete(pause);
+      if (open.size === 0) streams.delete(browser);
+    });
+    const [oldest] = open;
+    if (open.size > mostStreams) oldest?.();
   });
 }

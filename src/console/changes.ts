@@ -11,13 +11,15 @@ const heartbeatMs = 5_000;
  * which `mayStay` is asked now and then. A page that reads slowly gets the newest state of what changed in one event, not
  * each step: nothing queues up here. What fails ends this stream alone, and `onFailure` is called with it: the process (in
  * standalone mode the worker thread) also serves the other pages.
+ *
+ * @returns ends the stream for other pages of the same browser, and tells the page so
  */
 export function sendChanges(
   live: Live,
   response: ServerResponse,
   mayStay: () => boolean,
   onFailure: (error: unknown) => void,
-): void {
+): () => void {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   const set = new Map<string, Row>();
   const removed = new Map<string, LiveChanges['removed'][number]>();
@@ -27,14 +29,14 @@ export function sendChanges(
   let begun = false;
   let hasLeft = false;
 
-  const leave = (): void => {
+  const leave = (isReading = response.writableLength === 0): void => {
     hasLeft = true;
     unsubscribe();
     clearInterval(heartbeat);
     clearTimeout(timer);
     // A page that does not read never gets to the end. To write to it after the end would end the process.
-    if (response.writableLength > 0) response.destroy();
-    else response.end();
+    if (isReading) response.end();
+    else response.destroy();
   };
   const fail = (error: unknown): void => {
     leave();
@@ -85,7 +87,13 @@ export function sendChanges(
     send('state', state);
     if (facts !== undefined) schedule();
   };
-  response.on('close', leave);
+  response.on('close', () => leave());
   response.write('retry: 1000\n\n');
   begin().catch(fail);
+  return () => {
+    if (hasLeft) return;
+    const isReading = response.writableLength === 0;
+    if (isReading) send('paused', {});
+    leave(isReading);
+  };
 }

@@ -10,6 +10,8 @@ export interface Entrance {
   refusal(request: FastifyRequest): string | undefined;
   /** Whether the request's cookie is that of a live session. `acts` says that a person did something. */
   holds(request: FastifyRequest, acts: boolean): boolean;
+  /** What tells the request's browser from others; the secret that it signed in with. */
+  browser(request: FastifyRequest): string | undefined;
   /** The `Set-Cookie` header that a token is exchanged for, once; undefined when it is unknown or was used. */
   redeem(token: string): string | undefined;
   /** An address with a new token in it. */
@@ -41,6 +43,7 @@ export function createEntrance(options: {
       return refusal({ method, host: headers.host, origin: headers.origin, fetchSite }, hosts, scheme);
     },
     holds: ({ headers }, acts) => sessions.holds(cookieOf(headers.cookie, cookieName), acts),
+    browser: ({ headers }) => cookieOf(headers.cookie, cookieName),
     redeem(token) {
       const cookie = sessions.redeem(token);
       if (cookie === undefined) return undefined;

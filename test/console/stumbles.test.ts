@@ -219,3 +219,23 @@ test('3,006 models are switched off and on again by a pattern; what is too many 
   await page.getByText('3006 models').waitFor();
   expect(person.complaints.filter((text) => !/ 422 /.test(text))).toEqual([]);
 });
+
+test('of many pages in one browser four are live; one that gave way says so, and goes on when a person returns', async () => {
+  await using person = await openConsole(browser, await standalone.newAddress());
+  const { page } = person;
+  const live = page.locator('.connection.live');
+  await live.waitFor();
+  const others: Page[] = [];
+  for (let opened = 0; opened < 7; opened++) {
+    const other = await page.context().newPage();
+    others.push(other);
+    await other.goto(page.url());
+    await other.locator('.connection.live').waitFor();
+  }
+  await page.getByRole('alert').getByText('several pages of the console are open').waitFor();
+  // Playwright makes each page believe that it has the focus all the time.
+  await page.evaluate(`dispatchEvent(new Event('focus'))`);
+  await live.waitFor();
+  const states = () => Promise.all(others.map((other) => other.locator('.connection').textContent()));
+  await expect.poll(states).toEqual([...Array(4).fill('paused'), ...Array(3).fill('live')]);
+});

@@ -8,7 +8,9 @@ const watchers = new Set<() => void>();
 let problems: Problems = {};
 let old: string | undefined;
 let manifests: LiveState['manifests'] = { lines: [], count: 0 };
-let connection: 'connecting' | 'live' | 'broken' = 'connecting';
+/** `paused`: as many other pages of this browser as may be are live. */
+type Connection = 'connecting' | 'live' | 'broken' | 'paused';
+let connection: Connection = 'connecting';
 
 export const idOf = (of: {
   readonly kind: string;
@@ -37,6 +39,11 @@ export function followServer(): void {
     manifests = changes.manifests;
     tell();
   });
+  events.addEventListener('paused', () => {
+    events.close();
+    setConnection('paused');
+    addEventListener('focus', followServer, { once: true });
+  });
   events.addEventListener('error', () => {
     setConnection('broken');
     // A refused connection (signed out, another process on the port) is not tried again by the browser.
@@ -51,7 +58,7 @@ export function followServer(): void {
   });
 }
 
-function setConnection(now: typeof connection): void {
+function setConnection(now: Connection): void {
   connection = now;
   tell();
 }
@@ -63,7 +70,7 @@ function tell(): void {
 /** What of the live state a view shows; the view is drawn again after each change. */
 export function useLive(): {
   readonly rows: ReadonlyMap<string, Row>;
-  readonly connection: 'connecting' | 'live' | 'broken';
+  readonly connection: Connection;
   readonly problem: (kind: PageKind) => string | undefined;
   /** Why what is shown may be old, though the console itself answers. */
   readonly old: string | undefined;

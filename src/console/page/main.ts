@@ -23,6 +23,13 @@ const pages: readonly (readonly [path: string, title: string, parts: readonly st
   ['/try', 'Try it', ['try']],
 ];
 
+const connectionWords = {
+  connecting: 'connecting…',
+  live: 'live',
+  broken: 'connecting again…',
+  paused: 'paused',
+} as const;
+
 function App({ place }: { place: Place }): View {
   const { parts } = useAddress();
   const { connection, old, manifests } = useLive();
@@ -44,7 +51,7 @@ function App({ place }: { place: Place }): View {
         <ul>${pages.map(([path, name, names]) => html`<li><a href=${path} aria-current=${names.includes(page) ? 'page' : undefined}>${name}</a></li>`)}</ul>
       </nav>
       <div class="top-facts">
-        <span class=${`connection ${state}`} role="status">${state === 'live' ? 'live' : state === 'broken' ? 'connecting again…' : 'connecting…'}</span>
+        <span class=${`connection ${state}`} role="status">${connectionWords[state]}</span>
         <small class="muted">${place.place}${place.readOnly && ' · read-only'}</small>
         <label class="inline small" title="Before a change is stored, show what it does to the YAML and ask">
           <input type="checkbox" checked=${reviews} onChange=${(event: {
@@ -60,6 +67,7 @@ function App({ place }: { place: Place }): View {
     </header>
     <main id="content" class="container-fluid" tabindex="-1">
       ${connection === 'broken' && html`<p class="problem" role="alert">The connection to the console was lost; what you see may be old. It is tried again by itself.</p>`}
+      ${connection === 'paused' && html`<p class="problem" role="alert">What you see may be old: several pages of the console are open in this browser. It goes on when you return to this one.</p>`}
       ${connection === 'live' && old !== undefined && html`<p class="problem" role="alert">What you see may be old: ${old} It is tried again by itself.</p>`}
       ${manifests.count > 0 && html`<${BrokenManifests} ...${manifests} />`}
       <${Page} place=${place} parts=${parts} />
