@@ -3,7 +3,7 @@ import type { Condition } from '../resources/conditions.ts';
 import type { Reason } from '../resources/reasons.ts';
 import { timeText } from '../resources/time.ts';
 
-/** One thing to say about an object. The message holds no times, counters or ids, or every retry becomes a write. */
+/** One condition of an object. The message has no times, counters or ids: else every retry would write the status. */
 export interface Observation {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
@@ -12,8 +12,8 @@ export interface Observation {
 }
 
 /**
- * How a controller stands with an object, as kstatus reads it: `Settled`, still at it
- * (`Reconciling`), or failed until something changes (`Stalled`).
+ * The progress of an object as kstatus reads it: `Settled`, in progress (`Reconciling`), or failed until something changes
+ * (`Stalled`).
  */
 export type Progress = 'Settled' | 'Reconciling' | 'Stalled';
 
@@ -55,7 +55,7 @@ export function conditionList(
 const mostShared = 1_000;
 const sharing = new Map<string, Condition>();
 
-/** One object for all conditions that say the same: 100,000 keys accepted in one second are 100 MB less that way. */
+/** One object for all equal conditions: saves 100 MB if 100,000 keys are accepted in one second. */
 function shared(condition: Condition): Condition {
   const { type, status, reason, message, lastTransitionTime, observedGeneration } = condition;
   const id = [type, status, reason, lastTransitionTime, observedGeneration, message].join('\n');
@@ -68,7 +68,7 @@ function shared(condition: Condition): Condition {
 
 const listsSharing = new WeakMap<Condition, Condition[]>();
 
-/** The same for whole lists: the last one that began with the same condition, if it holds the same ones. */
+/** The same for whole lists: the last list that began with the same condition, if it is equal. */
 function sharedList(list: Condition[]): Condition[] {
   const [first] = list;
   if (first === undefined) return list;

@@ -19,8 +19,8 @@ export type ControllerStore = Pick<
 >;
 
 /**
- * The store, refusing every write once the lease may be another's. Timers fire late when the event loop stalls, so the
- * question is asked right before each write and not left to the loss of the lease being noticed.
+ * The store, but every write is refused once another replica may hold the lease. Timers fire late if the event loop stalls,
+ * so the lease is checked right before each write.
  */
 export function fencedStore(store: Store, isLeaderValid: () => boolean): ControllerStore {
   const fenced =

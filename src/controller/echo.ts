@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Kind, ResourceOf } from '../store/store.ts';
 
-/** How long a written status is believed before what the store shows: the write may have been undone by somebody. */
+/** How long a written status counts as newer than the store's: another writer may have changed it since. */
 const longestMs = 30_000;
 
 /**
- * Statuses that were written and that the store may not show yet, because its watch lags. Decided by the older one, a
- * sync that has just ended would be due again.
+ * Statuses that were written and that the store may not show yet, because its watch lags. With the older status, a sync that
+ * has just ended would be due again.
  */
 export class Echo<R extends ResourceOf[Kind]> {
   readonly #now: () => number;
@@ -17,7 +17,7 @@ export class Echo<R extends ResourceOf[Kind]> {
     this.#now = now;
   }
 
-  /** The resource with the newest status that is known of it. */
+  /** The resource with its newest known status. */
   newest(resource: R): R {
     const id = idOf(resource);
     const written = this.#written.get(id);
@@ -46,7 +46,7 @@ export class Echo<R extends ResourceOf[Kind]> {
     this.#written.delete(id);
   }
 
-  /** The oldest stand first. Without this, 100,000 keys looked at once would keep their statuses twice. */
+  /** Removes the oldest entries first. Without this, the statuses of 100,000 keys would be kept twice. */
   #dropOld(): void {
     for (const [id, { atMs }] of this.#written) {
       if (this.#now() - atMs <= longestMs) return;

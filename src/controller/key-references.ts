@@ -1,26 +1,26 @@
 import type { Kind } from '../store/store.ts';
 import type { Key } from './keys/key.ts';
 
-/** A key resource to look at again. */
+/** A key resource to reconcile again. */
 export interface KeyReference {
   readonly kind: Exclude<Kind, 'UpstreamNode'>;
   /** `namespace/name`. */
   readonly id: string;
 }
 
-/** Which key resources name a Secret or a model: what to look at again when one of those changes. */
+/** Which key resources name a Secret or a model, and must be reconciled when it changes. */
 export class KeyReferences {
   readonly #bySecret = new Map<string, Map<string, KeyReference>>();
   readonly #byModel = new Map<string, Map<string, KeyReference>>();
 
-  /** Takes `after` in place of `before`; either may be absent. Both are the same resource. */
+  /** Replaces `before` by `after`, two versions of one resource; either may be absent. */
   replace(before: Key | undefined, after: Key | undefined): void {
     if (before !== undefined && after !== undefined && before.spec === after.spec) return;
     if (before !== undefined) this.#change(before, remove);
     if (after !== undefined) this.#change(after, add);
   }
 
-  /** The keys whose Secret it is. */
+  /** The keys that name this Secret. */
   ofSecret(namespace: string, name: string): Iterable<KeyReference> {
     return this.#bySecret.get(`${namespace}/${name}`)?.values() ?? [];
   }

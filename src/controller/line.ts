@@ -1,4 +1,4 @@
-/** First in, first out, in constant time: an array's own `shift` moves all the rest, which 100,000 keys would feel. */
+/** A first-in, first-out queue with constant-time operations: `shift` of an array moves all other items, which is slow with 100,000 keys. */
 export class Line<T> {
   #items: (T | undefined)[] = [];
   #head = 0;
@@ -7,7 +7,7 @@ export class Line<T> {
     this.#items.push(item);
   }
 
-  /** The oldest item, taken out; undefined when there is none. */
+  /** Removes and returns the oldest item; undefined if there is none. */
   shift(): T | undefined {
     if (this.#head === this.#items.length) return undefined;
     const item = this.#items[this.#head];

@@ -21,7 +21,7 @@ export interface ControllerObserver {
 
 /** The metrics of all controllers of this process. */
 export interface ControllerMetrics {
-  /** The observer of one controller; its label sets exist from now on, so that rates begin at 0. `startTimes` tells what is being worked on. */
+  /** The observer of one controller. Its label sets exist from now on, so that rates begin at 0. `startTimes` gives the start times of the items in work. */
   controller(name: string, startTimes: () => Iterable<number>): ControllerObserver;
   contacted(kind: 'sync' | 'check', good: boolean): void;
   contactsInFlight(count: number): void;
@@ -30,7 +30,7 @@ export interface ControllerMetrics {
 const queueBuckets = [1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1_000];
 const reconcileBuckets = [0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Everything that is counted of one controller: standing numbers, which a scrape reads. */
+/** The counts of one controller: plain numbers that a scrape reads. */
 interface Meter {
   readonly startTimes: () => Iterable<number>;
   readonly results: Record<ReconcileResult, number>;
@@ -47,8 +47,8 @@ interface Meter {
 
 /**
  * Registers the controllers' metrics under controller-runtime's names, so that its dashboards and alerts work.
- * `now` gives milliseconds since 1970. Counting must cost nothing: prom-client's own counters were an eighth of what a
- * controller at rest did.
+ * `now` gives milliseconds since 1970. Counting must be cheap: prom-client's counters took an eighth of the CPU time of a
+ * controller at rest.
  */
 export function createControllerMetrics(registry: Registry, now: () => number): ControllerMetrics {
   const meters = new Map<string, Meter>();
@@ -62,7 +62,7 @@ export function createControllerMetrics(registry: Registry, now: () => number): 
     help: string,
     samples: (meter: Meter, labels: Sample['labels']) => Iterable<Sample>,
   ): void => {
-    // controller-runtime calls the same thing by two names.
+    // controller-runtime has two names for the same result.
     const label = name.startsWith('workqueue_') ? 'name' : 'controller';
     registerCollected(registry, { name, help, type, labelNames: [label] }, function* () {
       for (const [controller, meter] of meters) yield* samples(meter, { [label]: controller });

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import { Line } from './line.ts';
 
-/** `Urgent`: somebody changed something. `Background`: the initial list, schedules and resyncs; behind every urgent id. */
+/** `Urgent`: a person or program changed something. `Background`: the initial list, schedules and resyncs; taken after every urgent id. */
 export type Urgency = 'Urgent' | 'Background';
 
 /** What the queue reports, so that it needs no metrics library. Times in seconds. */
@@ -23,10 +23,10 @@ export interface Backoff {
 const defaultBackoff: Backoff = { firstMs: 1_000, longestMs: 300_000 };
 
 /**
- * A queue of ids (`namespace/name`) after client-go's, where they are keys: one waits once however often it is added, is
- * never worked on twice at a time, and when it was added while being worked on it comes again once afterwards. An id put
- * off (`addAfter`, `retry`) keeps the earliest of its times, and being worked on cancels it, because every reconcile
- * computes its next time anew.
+ * A queue of ids (`namespace/name`) that works as client-go's workqueue. An id waits once, however often it is added. It is
+ * never in work twice at the same time; if it is added while it is in work, it comes once more afterwards. A delayed id
+ * (`addAfter`, `retry`) keeps the earliest of its times. Taking it cancels the delay, because every reconcile computes its
+ * next time again.
  */
 export class Queue {
   readonly #clock: Clock;
@@ -34,10 +34,10 @@ export class Queue {
   readonly #backoff: Backoff;
   readonly #urgent = new Line<string>();
   readonly #background = new Line<string>();
-  /** Ids that wait, with their urgency and since when. An id moved to the urgent line stays in the other as a husk. */
+  /** Ids that wait, with their urgency and since when. An id that became urgent stays in the other line too, and is skipped there. */
   readonly #waiting = new Map<string, { urgency: Urgency; sinceMs: number }>();
   readonly #processing = new Map<string, number>();
-  /** Added again while being worked on. */
+  /** Ids that were added while they were in work. */
   readonly #dirty = new Map<string, Urgency>();
   readonly #later = new Map<string, { dueMs: number; cancel: () => void }>();
   readonly #failures = new Map<string, number>();
@@ -61,7 +61,7 @@ export class Queue {
     this.#enqueue(id, urgency);
   }
 
-  /** Puts an id in the queue after `ms`, behind the urgent ones. An earlier time that is already set stands. */
+  /** Adds an id after `ms`, behind the urgent ones. An earlier time that is already set is kept. */
   addAfter(id: string, ms: number): void {
     if (this.#closed) return;
     const dueMs = this.#clock.now() + ms;
@@ -75,7 +75,7 @@ export class Queue {
     this.#later.set(id, { dueMs, cancel });
   }
 
-  /** Puts an id that failed in the queue after its own wait, or after `leastMs` if that is longer. */
+  /** Adds an id that failed after its backoff, or after `leastMs` if that is longer. */
   retry(id: string, leastMs = 0): void {
     const failures = this.#failures.get(id) ?? 0;
     this.#failures.set(id, failures + 1);
@@ -89,7 +89,7 @@ export class Queue {
     this.#failures.delete(id);
   }
 
-  /** The next id; waits for one. Undefined once the queue is closed. Every id taken must be given back by `done`. */
+  /** Waits for the next id. Resolves with undefined once the queue is closed. `done` must be called for every id. */
   take(): Promise<string | undefined> {
     if (this.#closed) return Promise.resolve(undefined);
     const id = this.#next();
@@ -97,7 +97,7 @@ export class Queue {
     return new Promise((resolve) => this.#takers.push(resolve));
   }
 
-  /** Ends the work on an id. It comes again if it was added meanwhile. */
+  /** Ends the work on an id. If it was added in the meantime, it comes again. */
   done(id: string): void {
     const since = this.#processing.get(id);
     if (since === undefined) return;
@@ -108,7 +108,7 @@ export class Queue {
     if (again !== undefined && !this.#closed) this.#enqueue(id, again);
   }
 
-  /** Lets every `take` answer undefined, now and later, and cancels what was put off. */
+  /** Makes every `take` resolve with undefined, now and later, and cancels delayed ids. */
   close(): void {
     this.#closed = true;
     for (const { cancel } of this.#later.values()) cancel();
@@ -119,7 +119,7 @@ export class Queue {
       taker(undefined);
   }
 
-  /** Since when each id is being worked on, in milliseconds since 1970. */
+  /** Since when each id is in work, in milliseconds since 1970. */
   startTimes(): Iterable<number> {
     return this.#processing.values();
   }

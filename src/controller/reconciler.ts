@@ -9,18 +9,18 @@ import { TerminalError } from './terminal-error.ts';
 export interface ReconcileContext {
   readonly signal: AbortSignal;
   readonly log: Log;
-  /** `log.debug`, for what most reconciles say: where nobody reads that much, no log is made for it. */
+  /** `log.debug` for frequent messages: no child logger is made if the level is not enabled. */
   readonly debug: (fields: object, message: string) => void;
 }
 
-/** When to look again although nothing changed. */
+/** When to reconcile again although nothing changed. */
 interface ReconcileOutcome {
   readonly requeueAfterMs?: number;
 }
 
 /**
- * Makes one resource (`namespace/name`) true: reads it as it is now, decides, writes. Level-based: what woke it is not
- * told. Throws to be tried again with a growing wait; throws TerminalError to be left alone until something changes.
+ * Reconciles one resource (`namespace/name`): reads its current state, decides, writes. Level-based: it does not know what
+ * triggered it. Throws to be retried with a growing wait; throws TerminalError to wait until something changes.
  */
 export type Reconcile = (id: string, context: ReconcileContext) => Promise<ReconcileOutcome>;
 
@@ -34,7 +34,7 @@ export interface Reconciler {
 
 const reconcileTimeoutMs = 60_000;
 
-/** Runs `count` workers until the queue is closed; settles when the last has finished what it was at. Never rejects. */
+/** Runs `count` workers until the queue is closed. Resolves when the last has finished its reconcile. Never rejects. */
 export async function runWorkers(
   reconciler: Reconciler,
   count: number,
@@ -56,7 +56,7 @@ async function work(
     await reconcileOnce(reconciler, id, options, signal);
     limit.end();
     queue.done(id);
-    // A reconcile that waits for nothing never lets other work in; 100,000 keys in a row would stop a standalone gateway.
+    // A reconcile without any I/O never yields to the event loop: 100,000 keys in a row would block a standalone gateway.
     if (performance.now() - yielded > longestTurnMs) {
       await new Promise((resolve) => setImmediate(resolve));
       yielded = performance.now();
@@ -82,7 +82,7 @@ async function reconcileOnce(
   const started = clock.now();
   const seconds = (): number => (clock.now() - started) / 1_000;
   const [namespace, resource] = id.split('/');
-  // Made when first used: most reconciles of 100,000 keys have nothing to say, and a child logger is not small.
+  // Made when first used: most reconciles log nothing, and a child logger takes memory.
   let child: Log | undefined;
   const own = (): Log => {
     child ??= log.child({ controller: name, namespace, name: resource, reconcileID: reconcileID() });
@@ -106,7 +106,7 @@ async function reconcileOnce(
     const terminal = error instanceof TerminalError;
     observer.ended('error', terminal, seconds());
     if (signal.aborted) return;
-    // Somebody else wrote first: look at what is there now. Expected, so no error in the log.
+    // Another writer was first: reconcile again with the new state. Expected, so it is no error in the log.
     const raced = error instanceof StoreError && racedReasons.has(error.reason);
     own()[raced ? 'debug' : 'error']({ err: error }, 'Reconcile failed');
     if (!terminal) queue.retry(id, error instanceof StoreError ? error.retryAfterMs : undefined);
@@ -120,9 +120,9 @@ interface ReconcileLimit {
 }
 
 /**
- * The signals of one worker's reconciles, one after the other: each aborts with `signal` or `ms` after its beginning.
- * One signal serves many in a row: 100,000 keys, each with one of its own, left 50 MB behind. Not `AbortSignal.timeout`
- * either: what that sets lives on for the whole time.
+ * The signals of one worker's reconciles, one after the other: each aborts with `signal`, or `ms` after its reconcile began.
+ * Many reconciles in a row share one signal: with one for each of 100,000 keys, 50 MB stayed allocated.
+ * `AbortSignal.timeout` is not used because its timer stays for the whole time.
  */
 function reconcileLimit(signal: AbortSignal, clock: Clock, ms: number): ReconcileLimit {
   let uses = 0;
@@ -145,7 +145,7 @@ function reconcileLimit(signal: AbortSignal, clock: Clock, ms: number): Reconcil
   return {
     begin() {
       uses += 1;
-      // What a reconcile left listening must not add up.
+      // Listeners that reconciles did not remove must not accumulate.
       if (current.signal.aborted || uses > mostUses) renew();
       cancel = clock.after(ms, expire);
       return current.signal;

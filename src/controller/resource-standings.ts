@@ -15,7 +15,7 @@ export function observeResources(store: Store, registry: Registry): void {
   );
 }
 
-/** How every node stands now. */
+/** The phase of every node. */
 function* nodeStandings(store: Store): Iterable<NodeStanding> {
   for (const { metadata, spec, status } of store.list('UpstreamNode')) {
     yield {

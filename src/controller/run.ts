@@ -26,7 +26,7 @@ export interface ControllerOptions {
   readonly randomBytes: (size: number) => Uint8Array;
   /** What callers use, with its version segment; written into the Secrets of keys. */
   readonly gatewayURL: string;
-  /** Where the sealing pair lives, and the namespace whose nodes every key may be served by. */
+  /** The home namespace: it has the sealing pair, and its nodes may serve keys of every namespace. */
   readonly homeNamespace: string;
   /** Workers for each kind; 4 by default. */
   readonly workers?: number;
@@ -40,13 +40,13 @@ export interface ControllerOptions {
 
 const defaultWorkers = 4;
 const defaultContacts = 32;
-/** A net under the level-based design: every resource is looked at about this often, whatever woke it or failed to. */
+/** Every resource is reconciled about this often, in case a change was missed. */
 const resyncMs = 10 * 3_600_000;
 
 /**
- * Makes status true: syncs and checks nodes, issues keys, keeps the sealing pair. Waits for the store's first complete
- * list, then works until `signal` aborts; settles when the last worker has finished. Rejects only when `signal` aborts
- * before the store is complete. Leader election is the caller's: run it while leading.
+ * Runs the controllers: they sync and check nodes, issue keys and keep the sealing pair. Waits for the store's first
+ * complete list, then works until `signal` aborts, and resolves when the last worker has finished. Rejects only if `signal`
+ * aborts before the store is complete. The caller does the leader election, and runs this while it leads.
  */
 export async function runController(options: ControllerOptions): Promise<void> {
   const { log, clock, signal, workers = defaultWorkers } = options;
@@ -119,7 +119,7 @@ function controllerOf(name: string, clock: Clock, metrics: ControllerMetrics): U
   return { queue, with: (reconcile) => ({ name, queue, observer, reconcile }) };
 }
 
-/** Calls `action` again and again after the milliseconds that `wait` gives each time; the answer ends it. */
+/** Calls `action` repeatedly, each time after the milliseconds that `wait` returns. Returns a function that stops it. */
 function every(clock: Clock, wait: () => number, action: () => void): () => void {
   let cancel = clock.after(wait(), function again() {
     action();

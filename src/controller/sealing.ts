@@ -5,13 +5,13 @@ import type { ControllerStore } from './controller-store.ts';
 import type { Reconcile } from './reconciler.ts';
 import { TerminalError } from './terminal-error.ts';
 
-/** No watch tells when somebody deletes or changes what was published; until then people could seal to a wrong key. */
+/** How often the published key is checked: no watch reports that it was changed, and people would seal to a wrong key. */
 const republishMs = 10 * 60_000;
 
 /**
- * The reconcile of the sealing pair: creates the Secret with an age identity once, keeps one
- * that is there, whoever made it, and publishes the recipient of its newest identity; lines that are none are warned
- * of. A Secret without an identity is left alone: what is lost in it opened credentials that a new one would not open.
+ * The reconcile of the sealing pair: creates the Secret with an age identity once, keeps an existing one, whoever made it,
+ * and publishes the recipient of its newest identity. It logs lines that are no identity. It does not touch a Secret without
+ * an identity: a new identity would not open the credentials that were sealed before.
  */
 export function sealingReconcile(store: ControllerStore): Reconcile {
   return async (id, { signal, log }) => {
@@ -38,7 +38,7 @@ export function sealingReconcile(store: ControllerStore): Reconcile {
   };
 }
 
-/** The public half of the first identity that is one, and how many are none. */
+/** The recipient of the first valid identity, and the number of lines that are no identity. */
 async function newestRecipient(
   identities: readonly string[],
 ): Promise<{ recipient: string | undefined; unusable: number }> {

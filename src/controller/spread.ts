@@ -1,6 +1,6 @@
 /**
- * A number from 0 to 1 (excluded) that depends on the text alone: FNV-1a with a final mix. Schedules are spread by it
- * and not by chance, so that a plan computed twice gives one answer and a thousand nodes are never in step.
+ * A number from 0 to 1 (excluded) that depends on the text only: FNV-1a with a final mix. It spreads schedules, in place of a
+ * random number, so that the same facts always give the same plan and a thousand nodes are not checked at the same time.
  */
 export function fractionOf(text: string): number {
   let hash = 0x811c9dc5;
@@ -12,7 +12,7 @@ export function fractionOf(text: string): number {
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
 }
 
-/** `ms` made up to 10 % shorter or longer, by the text. */
+/** `ms`, up to 10 % shorter or longer, depending on the text. */
 export function jittered(ms: number, text: string): number {
   return ms * (0.9 + 0.2 * fractionOf(text));
 }

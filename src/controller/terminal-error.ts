@@ -1,4 +1,4 @@
-/** A reconcile that cannot succeed before something changes: it is not tried again until a change wakes it. */
+/** A reconcile that cannot succeed until something changes: it is not retried before the next change. */
 export class TerminalError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -16,9 +16,9 @@ const mostPerTurn = 500;
 const kinds: readonly Kind[] = ['UpstreamNode', 'APIKey', 'MasterKey'];
 
 /**
- * Turns changes of the store into ids in the queues. The controller's own status writes come back as changes too: a
- * resource is woken only by what somebody else can have changed, by hashes in its status, and by others that it depends on:
- * Secrets, older claims of the same hash, nodes that begin or cease to serve a model of an allowlist.
+ * Adds ids to the queues when the store changes. The controller's own status writes arrive as changes too, so a resource is
+ * added only for what others can have changed, for hashes in its status, and for what it depends on: Secrets, older claims
+ * of the same hash, nodes that begin or cease to serve a model of an allowlist.
  */
 export class Waker {
   readonly #store: ControllerStore;
@@ -33,7 +33,7 @@ export class Waker {
     this.#homeNamespace = homeNamespace;
   }
 
-  /** Takes in what the store holds, puts all of it in the queues, and follows changes; the answer ends that. */
+  /** Adds everything in the store to the queues, and follows changes. Returns a function that stops it. */
   start(): () => void {
     const unsubscribe = this.#store.subscribe((change) => this.#wake(change));
     this.wakeAll('Background');
@@ -44,8 +44,8 @@ export class Waker {
   }
 
   /**
-   * Puts everything in its queue, and takes in what it names. What is many is taken in turns of the event loop: 100,000
-   * keys at once would hold up requests for half a second. What changes meanwhile is woken by that change.
+   * Adds everything to its queue and notes the references. Many objects are added in several turns of the event loop:
+   * 100,000 keys at once would delay requests for half a second. Objects that change in the meantime are added by that change.
    */
   wakeAll(urgency: Urgency): void {
     this.#wakeSealing(urgency);
@@ -110,7 +110,7 @@ export class Waker {
     for (const { kind, id } of keys) this.#queues[kind].add(id, urgency);
   }
 
-  /** When a claim of a hash comes or goes, whoever else claims it may win or lose it. */
+  /** When a claim of a hash is added or removed, the other claimants may win or lose it. */
   #wakeRivals(before: Key | undefined, after: Key | undefined): void {
     const [old, now] = [claimsOf(before), claimsOf(after)];
     const self = (after ?? before)?.metadata;
@@ -123,7 +123,7 @@ export class Waker {
   }
 }
 
-/** What is in one of the two only. */
+/** The entries that are in only one of the two. */
 function unshared(a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> {
   return new Set([...[...a].filter((each) => !b.has(each)), ...[...b].filter((each) => !a.has(each))]);
 }
@@ -147,14 +147,14 @@ function isForeign(before: ResourceOf[Kind] | undefined, after: ResourceOf[Kind]
 }
 
 /**
- * Whether the hashes in the status changed: what somebody else wrote there would open until the next change of the key. Our own
- * writes cost a look more, once for each key that is issued.
+ * Whether the hashes in the status changed: a hash that another writer added would be accepted until the next change of the
+ * key. Our own writes cause one more reconcile for each key that is issued.
  */
 function haveHashesChanged(before: Key | undefined, after: Key | undefined): boolean {
   return !isDeepStrictEqual(before?.status?.hashes, after?.status?.hashes);
 }
 
-/** Names that a change of a node may make or break for somebody's allowlist. */
+/** Model names that a change of a node may add to or remove from what allowlists find. */
 function changedNames(before: UpstreamNode | undefined, after: UpstreamNode | undefined): Set<string> {
   if (servesAlike(before, after)) return new Set();
   const old = new Set(before === undefined ? [] : servedNames(before).keys());

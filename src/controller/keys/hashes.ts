@@ -11,10 +11,10 @@ export interface CurrentKey {
 const mostHashes = 16;
 
 /**
- * The hashes in force, the newest first. The Secret is the truth: a key that is in it and not in the status was issued
- * before a crash, and is taken over. The former key lives on for `overlapSeconds` only if the revision rose (a
- * rotation); when its Secret was deleted or changed otherwise it ends at once, with every older one. Shortening
- * `overlapSeconds` shortens overlaps that run.
+ * The hashes in force, the newest first. The Secret decides: a key that is in it and not in the status was issued before a
+ * crash, and is added. The previous key stays valid for `overlapSeconds` only if the revision rose (a rotation). If its
+ * Secret was deleted or changed otherwise, it ends at once, with every older one. A shorter `overlapSeconds` also shortens
+ * overlaps that have begun.
  */
 export function nextHashes(
   before: readonly IssuedHash[],
@@ -34,7 +34,7 @@ export function nextHashes(
   return inForce([issued, ...former], overlapSeconds, nowMs);
 }
 
-/** Ends what a newer key replaced when its overlap is over, and bounds the list. */
+/** Ends replaced keys whose overlap is over, and bounds the list. */
 function inForce(hashes: readonly IssuedHash[], overlapSeconds: number, nowMs: number): IssuedHash[] {
   const kept: IssuedHash[] = [];
   for (const [index, entry] of hashes.slice(0, mostHashes).entries()) {
@@ -52,7 +52,7 @@ function inForce(hashes: readonly IssuedHash[], overlapSeconds: number, nowMs: n
   return kept;
 }
 
-/** Times are kept in whole seconds, rounded down: an overlap must not end before it is over for that. */
+/** Times are stored in whole seconds, rounded down; an overlap must not end early because of that. */
 function overlapMs(seconds: number): number {
   return seconds === 0 ? 0 : (seconds + 1) * 1_000;
 }

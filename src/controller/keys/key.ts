@@ -12,14 +12,14 @@ export function textKindOf(key: Key): KeyTextKind {
 }
 
 /**
- * Whether a text is a key that was generated for this kind of resource. Only such a text is ever taken from a Secret:
- * its hash goes into the status, where that of a short hand-made text could be guessed back.
+ * Whether a text is a key that was generated for this kind of resource. No other text is accepted from a Secret: its hash is
+ * published in the status, and the text could be guessed from the hash if it were short.
  */
 export function isGenerated(key: Key, text: string): boolean {
   return checkKeyText(text) === 'ours' && keyTextKind(text) === textKindOf(key);
 }
 
-/** The revision that the spec asks for; 0 where it says nothing of rotation. */
+/** The revision that the spec asks for; 0 without `spec.rotation`. */
 export function wantedRevision(key: Key): number {
   return key.spec.rotation?.revision ?? 0;
 }

@@ -4,10 +4,10 @@ import { conditionList, type Observation, type Progress } from '../conditions.ts
 import { type CurrentKey, nextHashes } from './hashes.ts';
 import type { Key, KeyStatus } from './key.ts';
 
-/** Everything that the status of a key is made of, once its Secret is as it should be. */
+/** Everything that the status of a key depends on, once its Secret is correct. */
 export interface KeyFacts {
   readonly key: Key;
-  /** How it stands with the Secret: its key is there, it is another's, it is not there yet, or it could not be read or written. */
+  /** The state of the Secret: it has the key, it belongs to another owner, it is not there yet, or it could not be read or written. */
   readonly secret: 'NotUsed' | 'Issued' | 'Conflict' | 'Waiting' | 'Failed';
   /** Why the Secret could not be read or written. */
   readonly failure?: string | undefined;
@@ -15,13 +15,13 @@ export interface KeyFacts {
   readonly current: CurrentKey | undefined;
   /** The older resource that claims the hash. */
   readonly contestedBy: Key | undefined;
-  /** Names of the allowlist that nothing serves; undefined without an allowlist. */
+  /** Names of the allowlist that no node serves; undefined without an allowlist. */
   readonly missing: readonly string[] | undefined;
   readonly nowMs: number;
 }
 
 export interface KeyPlan {
-  /** The status to write; undefined when it is as it should be. */
+  /** The status to write; undefined if it is correct. */
   readonly status: KeyStatus | undefined;
   readonly ready: Observation;
   /** When something expires next, in milliseconds since 1970. */
@@ -31,7 +31,7 @@ export interface KeyPlan {
 type Verdict = readonly [Observation['status'], Observation['reason'], string, Progress];
 type Rule = (facts: KeyFacts, overlaps: boolean) => Verdict | undefined;
 
-/** What `Ready` says; the first rule that answers decides. */
+/** The rules for `Ready`; the first that returns a condition decides. */
 const readyRules: readonly Rule[] = [
   ({ key }) =>
     key.metadata.deletionTimestamp === undefined
@@ -82,7 +82,7 @@ const readyRules: readonly Rule[] = [
           'Stalled',
         ]
       : undefined,
-  // As wished: who waits for an apply to be done must not wait for a key that is switched off for ever.
+  // Disabled is what the spec asks for: a pipeline that waits for the apply must not wait for this key.
   ({ key }) =>
     key.spec.enabled
       ? undefined
@@ -102,7 +102,7 @@ const readyRules: readonly Rule[] = [
       : undefined,
 ];
 
-/** Decides about the status of a key. Pure: planned again after it was written, there is nothing to write. */
+/** Decides about the status of a key. Pure: after the status was written, the same facts give nothing to write. */
 export function planKey(facts: KeyFacts): KeyPlan {
   const { key, nowMs } = facts;
   const generation = key.metadata.generation ?? 0;
@@ -136,14 +136,14 @@ function verdictOf(facts: KeyFacts, overlaps: boolean): Verdict {
   return ['True', 'KeyAccepted', 'The key with the given hash is in force.', 'Settled'];
 }
 
-/** Another namespace's objects are not for these eyes. */
+/** Names an object, but not one of another namespace: its name is not shown here. */
 function olderOne({ kind, metadata }: Key, { metadata: { namespace } }: Key): string {
   if (metadata.namespace !== namespace) return 'An older object of another namespace';
   return `The older ${kind} "${metadata.name}"`;
 }
 
 function hashesOf({ key, secret, current, contestedBy, nowMs }: KeyFacts): NonNullable<KeyStatus['hashes']> {
-  // A Secret that cannot be read now says nothing: its key must not end because of that.
+  // If the Secret cannot be read now, its key must not end because of that.
   if (secret === 'Failed') return key.status?.hashes ?? [];
   if (contestedBy !== undefined || key.metadata.deletionTimestamp !== undefined) return [];
   const { hash, hint, secretName, rotation } = key.spec;

@@ -3,8 +3,8 @@ import type { View } from '../../store/store.ts';
 import { mayUse } from '../../store/tenancy.ts';
 
 /**
- * The names of the allowlist that no node serves which the key may use; undefined without an allowlist. A disabled node
- * or model counts as serving: the condition is there to find names that are wrong.
+ * The names of the allowlist that no node serves among those that the key may use; undefined without an allowlist. A
+ * disabled node or model counts as serving, because the condition is meant to find wrong names.
  */
 export function missingModels(
   key: ApiKey,

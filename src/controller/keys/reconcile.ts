@@ -23,13 +23,13 @@ export interface KeyTools {
   readonly homeNamespace: string;
 }
 
-/** How soon to look again for a Secret that is going away; its going wakes the key anyhow. */
+/** When to check again for a Secret that is being deleted; its deletion also triggers a reconcile. */
 const waitMs = 5_000;
 
 /**
- * The reconcile of APIKeys or MasterKeys. The Secret is written first and read back by its hash, the status second: a
- * crash between the two loses nothing, because a key that is in a Secret of ours and not in the status is taken over.
- * Only revoking goes the other way round: a key whose Secret was deleted leaves the status before another is issued.
+ * The reconcile of APIKeys or MasterKeys. It writes the Secret first and the status second. A crash between the two loses
+ * nothing, because a key that is in an owned Secret and not in the status is added to the status. Revoking is the other way
+ * round: a key whose Secret was deleted is removed from the status before another key is issued.
  */
 export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
   const { store, clock } = tools;
@@ -42,7 +42,7 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     return { ...key, status };
   }
 
-  /** Brings the Secret to what it should be, and the facts that the status is made of. */
+  /** Makes the Secret correct, and returns the facts for the status. */
   async function secured(
     shown: Key,
     context: ReconcileContext,
@@ -90,7 +90,7 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
       return nextDueMs === undefined ? {} : { requeueAfterMs: Math.max(nextDueMs - clock.now(), 0) };
     } catch (error) {
       if (error instanceof StoreError && (error.reason === 'Forbidden' || error.reason === 'Invalid')) {
-        // Somebody has to act on it, and who may not read this log reads the condition.
+        // Whoever must act on it may not be able to read this log, but reads the condition.
         await publish(failedFacts(echo.newest(shown), error.message, tools), signal);
       }
       throw error;
@@ -102,7 +102,7 @@ function failedFacts(key: Key, failure: string, tools: KeyTools): KeyFacts {
   return { ...factsOf(key, { step: 'Keep' }, undefined, tools), secret: 'Failed', failure };
 }
 
-/** Writes the Secret as the step says. Answers the Secret that holds the key now, if one of ours does. */
+/** Writes the Secret as the step says. Returns the owned Secret that holds the key now, if there is one. */
 async function carryOut(
   key: Key,
   found: Secret | undefined,

@@ -4,17 +4,17 @@ import { isCurrent, ownerOf, revisionOf, type SecretContent, textOf } from './se
 
 /** What to do about the Secret of a key. */
 export type SecretStep =
-  /** Nothing: it is as it should be, or the key comes by its hash. */
+  /** Nothing: the Secret is correct, or the key is given by its hash. */
   | { readonly step: 'Keep' }
   /** There is none: issue a key into a new one. */
   | { readonly step: 'Create' }
-  /** Issue another key into it. `Rotated`: the revision was raised; `Reissued`: what it holds is no key of ours. */
+  /** Issue another key into it. `Rotated`: the revision was raised; `Reissued`: it holds no valid key. */
   | { readonly step: 'Issue'; readonly cause: 'Rotated' | 'Reissued' }
-  /** Its key is right, something else in it is not. */
+  /** Its key is correct, another entry is not. */
   | { readonly step: 'Refresh'; readonly content: SecretContent }
-  /** It is another's. */
+  /** It belongs to another owner. */
   | { readonly step: 'Conflict' }
-  /** It is going away: wait until it is gone. */
+  /** It is being deleted: wait until it is deleted. */
   | { readonly step: 'Wait' };
 
 interface Facts {
@@ -25,7 +25,7 @@ interface Facts {
 
 type Rule = (facts: Facts) => SecretStep | undefined;
 
-/** The first rule that answers decides. */
+/** The first rule that returns a step decides. */
 const rules: readonly Rule[] = [
   ({ key }) => (key.spec.secretName === undefined ? { step: 'Keep' } : undefined),
   ({ key }) => (key.metadata.deletionTimestamp === undefined ? undefined : { step: 'Keep' }),
@@ -51,7 +51,7 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** Decides about the Secret of a key, as it was just read. Pure. */
+/** Decides what to do about the Secret of a key, given its current content. Pure. */
 export function secretStep(key: Key, secret: Secret | undefined, gatewayURL: string): SecretStep {
   for (const rule of rules) {
     const step = rule({ key, secret, gatewayURL });
@@ -60,7 +60,7 @@ export function secretStep(key: Key, secret: Secret | undefined, gatewayURL: str
   return { step: 'Keep' };
 }
 
-/** The revision of the key in force, by the status: for a Secret that lost its annotation. */
+/** The revision of the current key by the status, for a Secret that lost its annotation. */
 export function issuedRevision(key: Key): number {
   return key.status?.hashes?.find(({ expirationTime }) => expirationTime === undefined)?.revision ?? 0;
 }

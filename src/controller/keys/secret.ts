@@ -1,7 +1,7 @@
 import { type Secret, secretValue } from '../../resources/secret.ts';
 import type { Key } from './key.ts';
 
-/** Which `spec.rotation.revision` the key in a Secret was issued for: tells a rotation that a crash cut in two. */
+/** The annotation with the `spec.rotation.revision` that the key in a Secret was issued for: it shows a rotation that a crash interrupted. */
 const revisionAnnotation = 'modelgateway.dev/key-revision';
 const managedBy = { 'app.kubernetes.io/managed-by': 'model-gateway' };
 
@@ -13,7 +13,7 @@ export interface SecretContent {
   readonly gatewayURL: string;
 }
 
-/** The Secret to create for a key: entries that SDKs read (`envFrom`), owned by the key, so that it goes with it. */
+/** The Secret to create for a key: entries that SDKs read (`envFrom`), owned by the key, so that it is deleted with the key. */
 export function newSecret(key: Key, name: string, content: SecretContent): Secret {
   return {
     apiVersion: 'v1',
@@ -40,7 +40,7 @@ export function newSecret(key: Key, name: string, content: SecretContent): Secre
   };
 }
 
-/** A Secret of ours with the content it must have. What else people put into it stays. */
+/** An owned Secret with the required content. Entries that people added stay. */
 export function changedSecret(key: Key, secret: Secret, content: SecretContent): Secret {
   const { labels, annotations } = metadataOf(key, content);
   return {
@@ -54,7 +54,7 @@ export function changedSecret(key: Key, secret: Secret, content: SecretContent):
   };
 }
 
-/** Whether a Secret of ours has the content it must have already. */
+/** Whether an owned Secret has the required content. */
 export function isCurrent(key: Key, secret: Secret, content: SecretContent): boolean {
   const { labels, annotations } = metadataOf(key, content);
   return (
@@ -64,7 +64,7 @@ export function isCurrent(key: Key, secret: Secret, content: SecretContent): boo
   );
 }
 
-/** Whose a Secret is: this key's, that of an earlier resource of its name (which garbage collection will take), or another's. */
+/** Who owns a Secret: this key, an earlier resource of its name (garbage collection will delete the Secret), or another owner. */
 export function ownerOf(key: Key, secret: Secret): 'Own' | 'Former' | 'Foreign' {
   const owner = secret.metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined || owner.kind !== key.kind || owner.name !== key.metadata.name) return 'Foreign';
@@ -77,7 +77,7 @@ export function textOf(secret: Secret): string | undefined {
   return secretValue(secret, 'apiKey');
 }
 
-/** The revision that the key in a Secret was issued for; undefined where the annotation is gone or unreadable. */
+/** The revision that the key in a Secret was issued for; undefined if the annotation is missing or unreadable. */
 export function revisionOf(secret: Secret): number | undefined {
   const text = secret.metadata.annotations?.[revisionAnnotation];
   return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined;

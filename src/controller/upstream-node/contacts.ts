@@ -8,7 +8,7 @@ interface Waiting {
 
 interface Host {
   busy: boolean;
-  /** Whether it stands in the line of hosts that can start. */
+  /** Whether it is in the queue of hosts that can start. */
   queued: boolean;
   readonly urgent: Line<Waiting>;
   readonly background: Line<Waiting>;
@@ -16,24 +16,24 @@ interface Host {
 }
 
 /**
- * Bounds the contacts with upstreams: one at a time for each host, so many in all. Hosts take turns, so that a slow one
- * holds back nobody else's nodes; within a host, urgent contacts come first.
+ * Limits the contacts with upstreams: one at a time for each host, and a maximum in all. Hosts take turns, so that a slow
+ * host does not delay the nodes of others; within a host, urgent contacts come first.
  */
 export class Contacts {
   readonly #most: number;
   readonly #observe: (inFlight: number) => void;
   readonly #hosts = new Map<string, Host>();
-  /** Hosts that are free and have something to do. */
+  /** Hosts without a contact under way that have one waiting. */
   readonly #free = new Line<string>();
   #running = 0;
 
-  /** `most`: contacts at one time. `observe` hears how many there are. */
+  /** `most`: contacts at one time. `observe` is called with their number when it changes. */
   constructor(most: number, observe: (inFlight: number) => void) {
     this.#most = most;
     this.#observe = observe;
   }
 
-  /** Runs `run`, which must not reject, when its host's turn comes; not at all if `signal` aborts before. */
+  /** Calls `run`, which must not reject, when its host has its turn; never if `signal` aborts before. */
   add(host: string, urgency: Urgency, signal: AbortSignal, run: () => Promise<void>): void {
     let entry = this.#hosts.get(host);
     if (entry === undefined) {

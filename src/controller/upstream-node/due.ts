@@ -6,22 +6,22 @@ import { isNarrower } from './model-filter.ts';
 import { hasManualList } from './models.ts';
 import { nextCheck, nextRetry, nextSync } from './schedule.ts';
 
-/** Why something is to be done now, in words for the debug log; undefined: it is not. */
+/** Why something is due now, for the debug log; undefined if it is not due. */
 type Cause = (gathered: Gathered) => string | undefined;
 
-/** Whether the connection differs from the one that the last sync or plan knew. */
+/** Whether the connection differs from that of the last sync or plan. */
 function isReconnected({ node, credentials, credentialVersion, connectionKey, memory }: Gathered): boolean {
   if (memory.connectionKey !== undefined) return memory.connectionKey !== connectionKey;
   const synced = node.status?.syncedWith;
   if (synced === undefined) return false;
   if (synced.baseURL !== node.spec.baseURL) return true;
   if (credentials.state !== 'Resolved') return false;
-  // Refused before a restart and resolved now, perhaps with the very same version.
+  // The credential was refused before a restart and is resolved now, perhaps with the same version.
   if (conditionOf(node.status?.conditions, 'CredentialsResolved')?.status === 'False') return true;
   return (synced.secretResourceVersion ?? '') !== credentialVersion;
 }
 
-/** Whether the connection changed and no contact has ended since, as far as memory and status tell. */
+/** Whether the connection changed and no contact has ended since, by memory and status. */
 export function connectionChanged(gathered: Gathered): boolean {
   return gathered.memory.connectionChanged || isReconnected(gathered);
 }
@@ -42,7 +42,7 @@ const discoverySwitched: Cause = ({ node, memory }) =>
     ? 'spec.sync.discovery changed'
     : undefined;
 
-/** Models that are let in again are not known: what was left out was forgotten. */
+/** Models that the patterns admit again are unknown, because the status does not keep models that were left out. */
 const modelsWidened: Cause = ({ node, memory }) =>
   memory.patterns !== undefined && !isNarrower(memory.patterns.models, node.spec.sync.models)
     ? 'spec.sync.models changed'
@@ -60,7 +60,7 @@ const scheduled: Cause = (gathered) => {
   return due !== undefined && due <= gathered.nowMs ? 'its schedule says so' : undefined;
 };
 
-/** Why to ask the node for its models now because somebody changed something; the first that holds is told. */
+/** Reasons to sync now because something was changed; the first that applies is logged. */
 const wishedSyncCauses: readonly Cause[] = [
   neverSynced,
   reconnected,
@@ -69,10 +69,10 @@ const wishedSyncCauses: readonly Cause[] = [
   modelsWidened,
 ];
 
-/** Why to ask it without anybody waiting. */
+/** Reasons to sync by schedule. */
 const syncCauses: readonly Cause[] = [failedBefore, scheduled];
 
-/** Why to apply the manual list now, where the node is not asked for its models (`discovery: Never`). */
+/** Reasons to apply the manual list now, for a node with `discovery: Never`. */
 const localSyncCauses: readonly Cause[] = [
   neverSynced,
   (gathered) => (isReconnected(gathered) ? 'its connection or credential changed' : undefined),
@@ -81,7 +81,7 @@ const localSyncCauses: readonly Cause[] = [
   ({ node }) => (node.status?.lastSyncError === undefined ? undefined : 'an earlier sync failed'),
 ];
 
-/** Why to check the node's health now because somebody changed something. */
+/** Reasons to check the node's health now because something was changed. */
 const wishedCheckCauses: readonly Cause[] = [
   (gathered) =>
     gathered.node.spec.healthCheck.mode === 'Models' && connectionChanged(gathered)
@@ -89,7 +89,7 @@ const wishedCheckCauses: readonly Cause[] = [
       : undefined,
 ];
 
-/** Why to check it without anybody waiting. */
+/** Reasons to check it by schedule. */
 const checkCauses: readonly Cause[] = [
   (gathered) => {
     const due = nextCheck(gathered);
@@ -100,7 +100,7 @@ const checkCauses: readonly Cause[] = [
 /** How a sync is done that does not contact the node: `Manual` is one, `Postponed` leaves the contact to its schedule. */
 export type LocalSync = 'Manual' | 'Postponed' | undefined;
 
-/** Whether the manual list settles the sync that is due, without a word to the node. */
+/** Whether the manual list is enough for the sync that is due, so that the node is not contacted. */
 export function localSync(gathered: Gathered): LocalSync {
   const { node } = gathered;
   if (node.spec.sync.discovery === 'Never') {
@@ -110,14 +110,14 @@ export function localSync(gathered: Gathered): LocalSync {
   return isNew && hasManualList(node) && !connectionChanged(gathered) ? 'Postponed' : undefined;
 }
 
-/** A contact that is due, why, and whether somebody waits for it. */
+/** A contact that is due, why, and whether a person or program waits for it. */
 export interface DueContact {
   readonly kind: ContactKind;
   readonly cause: string;
   readonly urgency: Urgency;
 }
 
-/** What to contact the node for now; undefined when nothing is due. */
+/** The contact that is due now; undefined if none is. */
 export function dueContact(gathered: Gathered): DueContact | undefined {
   const { credentials, node } = gathered;
   if (credentials.state !== 'Resolved' || node.metadata.deletionTimestamp !== undefined) return undefined;
@@ -133,7 +133,7 @@ export function dueContact(gathered: Gathered): DueContact | undefined {
   return cause === undefined ? undefined : { kind: 'check', cause, urgency: 'Background' };
 }
 
-/** When something falls due next, in milliseconds since 1970; undefined when only a change can make it so. */
+/** When the next contact is due, in milliseconds since 1970; undefined if only a change can make one due. */
 export function nextDue(gathered: Gathered): number | undefined {
   const { credentials, node } = gathered;
   if (credentials.state !== 'Resolved' || node.metadata.deletionTimestamp !== undefined) return undefined;

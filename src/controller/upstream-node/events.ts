@@ -3,13 +3,13 @@ import type { UpstreamNode, UpstreamNodeStatus } from '../../resources/upstream-
 import type { ResourceEvent } from '../../store/store.ts';
 import type { MergedModels } from './models.ts';
 
-/** An Event of a node but for the node itself. */
+/** An Event of a node, without the reference to the node. */
 export type NodeEvent = Omit<ResourceEvent, 'regarding'>;
 
 const longestNote = 1_000;
 const mostNames = 10;
 
-/** What changed from the node's status to the new one, for people: models that came or went, and the phase. */
+/** The Events for a change of status: models that were added or removed, and the phase. */
 export function nodeEvents(
   { status: before }: UpstreamNode,
   after: UpstreamNodeStatus,
@@ -40,7 +40,7 @@ export function nodeEvents(
   return [...events, ...[listless, phase].filter((event) => event !== undefined)];
 }
 
-/** A node without a listing and without models stays idle, so no change of its phase says what is missing. */
+/** A node without a listing and without models stays idle, so that no change of its phase shows what is missing. */
 function listlessEvent(
   before: UpstreamNodeStatus | undefined,
   after: UpstreamNodeStatus,

@@ -4,16 +4,16 @@ import { hasManualList } from './models.ts';
 import { isUnwatched } from './readiness.ts';
 import { type Health, healthOfSync, judgeHealth, judgeSync, type SyncVerdict } from './verdict.ts';
 
-/** What is new: the answer of a contact, or a sync that the manual list settles. */
+/** The news of a node: the answer of a contact, or a sync by the manual list. */
 export interface Finding {
   readonly health: Health | undefined;
   readonly sync: SyncVerdict | undefined;
   readonly local: LocalSync;
-  /** The connection changed, and nothing new is known of the changed one. */
+  /** The connection changed, and no contact with the new one has ended. */
   readonly changed: boolean;
 }
 
-/** What is new about a node. */
+/** The news of a node. */
 export function finding(gathered: Gathered): Finding {
   const { contact, node, credentials } = gathered;
   const isResolved = credentials.state === 'Resolved';
@@ -25,7 +25,7 @@ export function finding(gathered: Gathered): Finding {
   const { answer } = contact;
   const sync = contact.kind === 'sync' ? judgeSync(answer, hasManualList(node)) : undefined;
   const health = sync === undefined ? judgeHealth(answer) : healthOfSync(answer, sync);
-  // A check that ended says nothing of the models, so a sync that waits because of the change still waits.
+  // A check says nothing about models, so a sync that is due because of the change is still due.
   const changed = sync === undefined && node.spec.sync.discovery === 'Always' && connectionChanged(gathered);
   return { health, sync, local: undefined, changed };
 }

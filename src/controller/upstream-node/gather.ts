@@ -6,28 +6,27 @@ import type { Contact, NodeMemory } from './memory.ts';
 
 const longestRequest = 1_024;
 
-/** Everything that a plan is made of. */
+/** Everything that a plan depends on. */
 export interface Gathered {
   /** `namespace/name`. */
   readonly id: string;
   readonly node: UpstreamNode;
   readonly credentials: Credentials;
   /**
-   * A digest that differs whenever what decides about reaching the node differs, the credential itself included: the
-   * version of a Secret changes with its labels, too. For this process's memory alone, because from a digest one can
-   * guess a weak credential.
+   * A digest of everything that decides how the node is reached, the credential included. The version of a Secret would not
+   * do, because it also changes with its labels. Kept in memory only: a weak credential could be guessed from its digest.
    */
   readonly connectionKey: string;
-  /** Stands for the credential in `status.syncedWith`: versions of the Secrets, or of the sealed text. */
+  /** The version of the credential for `status.syncedWith`: of the Secrets, or of the sealed text. */
   readonly credentialVersion: string;
   readonly syncRequest: string | undefined;
-  /** A contact that ended since the last plan, if it was with the connection as it is now. */
+  /** The contact that ended since the last plan, if it used the current connection. */
   readonly contact: Contact | undefined;
   readonly memory: NodeMemory;
   readonly nowMs: number;
 }
 
-/** Puts together what is known of a node now. */
+/** Collects what is known of a node now. */
 export function gather(
   entry: NodeEntry,
   memory: NodeMemory,

@@ -1,7 +1,7 @@
 import type { ModelPatterns } from './model-filter.ts';
 import type { Answer } from './verdict.ts';
 
-/** What this process remembers of a node between reconciles. A restart starts again: everything that must last is in the status. */
+/** What this process remembers of a node between reconciles. It is lost with a restart; what must survive is in the status. */
 export interface NodeMemory {
   /** When this process first saw the node, in milliseconds since 1970. */
   readonly sinceMs: number;
@@ -11,14 +11,14 @@ export interface NodeMemory {
   /** Contacts in a row that could not reach the node (for `failureThreshold`), and syncs in a row that failed. */
   readonly unreachable: number;
   readonly failedSyncs: number;
-  /** The node asked (`Retry-After`) not to be contacted before. */
+  /** The node asked (`Retry-After`) not to be contacted before this time. */
   readonly notBeforeMs: number;
-  /** What the connection and the way of discovery were when last planned; undefined before. */
+  /** The connection and `discovery` of the last plan; undefined before the first. */
   readonly connectionKey: string | undefined;
   /** The connection changed while this process ran, and no contact has ended since. */
   readonly connectionChanged: boolean;
   readonly discovery: 'Always' | 'Never' | undefined;
-  /** `spec.sync.models` of the last sync, or a narrower one since, for which what was listed is enough. */
+  /** `spec.sync.models` of the last sync, or narrower patterns since, for which the listing is enough. */
   readonly patterns: { readonly models: ModelPatterns } | undefined;
 }
 
@@ -46,8 +46,8 @@ export interface Contact {
   readonly answer: Answer;
   /** When it ended, in milliseconds since 1970. */
   readonly atMs: number;
-  /** What the connection was (`Gathered.connectionKey`): an answer of another one says nothing of the node as it is now. */
+  /** The connection that was used (`Gathered.connectionKey`): an answer over another one does not count. */
   readonly connectionKey: string;
-  /** The value of the sync annotation when it began. */
+  /** The value of the sync annotation when the contact began. */
   readonly syncRequest: string | undefined;
 }

@@ -4,7 +4,7 @@ import type { UpstreamNodeSpec } from '../../resources/upstream-node.ts';
 /** `spec.sync.models`: which of the models that a node lists exist here. */
 export type ModelPatterns = UpstreamNodeSpec['sync']['models'];
 
-/** Whether a discovered model exists: some pattern of `include` fits (absent or empty: any name), and none of `exclude`. */
+/** Whether a discovered model exists: a pattern of `include` matches (absent or empty: any name), and none of `exclude`. */
 export function modelFilter(patterns: ModelPatterns): (name: string) => boolean {
   if (patterns === undefined) return () => true;
   const include = (patterns.include ?? []).map(compileGlob);
@@ -13,7 +13,7 @@ export function modelFilter(patterns: ModelPatterns): (name: string) => boolean 
     (include.length === 0 || include.some((fits) => fits(name))) && !exclude.some((fits) => fits(name));
 }
 
-/** Whether `after` surely lets through nothing that `before` did not: then no sync is needed to know what is left. */
+/** Whether `after` certainly admits no model that `before` did not: then no sync is needed. */
 export function isNarrower(before: ModelPatterns, after: ModelPatterns): boolean {
   const [was, is] = [before?.include ?? [], after?.include ?? []];
   const includesLess = was.length === 0 || (is.length > 0 && is.every((pattern) => was.includes(pattern)));

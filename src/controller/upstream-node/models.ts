@@ -2,8 +2,8 @@ import type { StatusModel, UpstreamNode, UpstreamNodeSpec } from '../../resource
 import { modelFilter } from './model-filter.ts';
 
 /**
- * What is known of the node's own list: its names (`truncated`: not all of them), that it has none to offer, or nothing
- * new (`Unasked`).
+ * The node's own list: its names (`truncated`: not all of them), that it has no listing, or that it was not asked
+ * (`Unasked`).
  */
 export type Listing =
   | { readonly kind: 'Names'; readonly names: readonly string[]; readonly truncated: boolean }
@@ -22,9 +22,9 @@ export function hasManualList({ spec }: UpstreamNode): boolean {
   return (spec.manualModels ?? []).length > 0;
 }
 
-/** A model goes once it was absent from this many successful syncs in a row. */
+/** A model is removed after it was absent from this many successful syncs in a row. */
 const missesToRemove = 3;
-/** etcd refuses objects of about 1.5 MB, and every gateway holds every status. */
+/** etcd refuses objects of about 1.5 MB, and every gateway has every status in memory. */
 const maxModels = 5_000;
 const maxModelBytes = 640 * 1_024;
 const longestName = 512;
@@ -89,7 +89,7 @@ function discovered(
   for (const name of listed) if (isWanted(name)) found.set(name, 0);
   for (const { name, source, missedSyncs = 0 } of before) {
     if (found.has(name) || source !== 'Discovered' || !isWanted(name)) continue;
-    // What a listing that was cut off does not name may well be there.
+    // A model that a truncated listing does not name may exist.
     const unknown = listing.kind === 'Unasked' || (listing.kind === 'Names' && listing.truncated);
     const misses = unknown ? missedSyncs : missedSyncs + 1;
     if (misses < missesToRemove) found.set(name, misses);
@@ -101,7 +101,7 @@ function discovered(
 const modelName = /^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$/;
 
 function isModelName(name: string): boolean {
-  // An API server replaces half a surrogate pair, so that the name would come and go with each sync.
+  // An API server replaces a lone surrogate, so that the name would be removed and added with each sync.
   return name.length <= longestName && name !== '*' && name.isWellFormed() && modelName.test(name);
 }
 

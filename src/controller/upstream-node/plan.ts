@@ -15,15 +15,15 @@ import type { Health, SyncVerdict } from './verdict.ts';
 
 /** What to do about a node. */
 export interface NodePlan {
-  /** The status to write; undefined when it is as it should be. */
+  /** The status to write; undefined if it is correct. */
   readonly status: UpstreamNodeStatus | undefined;
-  /** What happened to it; to be told once the status is written. */
+  /** The Events to send once the status is written. */
   readonly events: readonly NodeEvent[];
   /** What to contact the node for now. */
   readonly contact: DueContact | undefined;
-  /** When to look again, in milliseconds since 1970; undefined when only a change or the contact's end matters. */
+  /** When to reconcile again, in milliseconds since 1970; undefined if only a change or the end of the contact can matter. */
   readonly nextDueMs: number | undefined;
-  /** To be remembered once the status is written. */
+  /** The memory to keep once the status is written. */
   readonly memory: NodeMemory;
 }
 
@@ -31,12 +31,12 @@ export interface NodePlan {
 const checkTimeGrainMs = 300_000;
 
 /**
- * Decides about one node. Pure: the same facts give the same plan, and a plan that was carried out gives, planned again,
- * nothing to write. First what just ended is made into a status, then what is due next follows from that status.
+ * Decides about one node. Pure: the same facts give the same plan, and after a plan was carried out the next one writes
+ * nothing. First the contact that ended changes the status, then what is due next follows from that status.
  */
 export function plan(gathered: Gathered): NodePlan {
   const { node, credentials, memory, nowMs } = gathered;
-  // Nothing is known of the credential yet (the process starts): what an earlier one found out still stands.
+  // The credential is not known yet, because the process starts: the conditions of the status are kept.
   if (credentials.state === 'Pending' && (node.status?.conditions ?? []).length > 0) {
     return { status: undefined, events: [], contact: undefined, nextDueMs: undefined, memory };
   }
@@ -63,8 +63,8 @@ export function plan(gathered: Gathered): NodePlan {
 }
 
 /**
- * The models as they are now. Where neither the spec nor what is known of the node changed they are the very list of the
- * last status: merging 1,000 nodes of 500 models at each check would be most of what the controller does.
+ * The current models. If neither the spec nor the listing changed, this is the same list object as in the last status:
+ * merging 1,000 nodes of 500 models at each check would be most of the controller's work.
  */
 function modelsOf({ node }: Gathered, { sync }: Finding): MergedModels {
   const { models, observedGeneration, modelsTruncated = false } = node.status ?? {};
@@ -81,7 +81,7 @@ function remember(gathered: Gathered, { health, sync, changed }: Finding): NodeM
   const isNew = memory.connectionKey !== undefined && memory.connectionKey !== connectionKey;
   const base: NodeMemory = {
     ...memory,
-    // A credential that is looked up for the first time is no change of one.
+    // A credential that is read for the first time has not changed.
     connectionKey: credentials.state === 'Pending' ? memory.connectionKey : connectionKey,
     connectionChanged: changed,
     discovery: discoveryKnown(gathered, sync),
@@ -174,7 +174,7 @@ function checkTimeOf(
 ): string | undefined {
   if (changed) return undefined;
   if (health === undefined || atMs === undefined) return before.lastHealthCheckTime;
-  // A node that only ever answered 429 was not checked yet.
+  // A node that has only answered 429 was not checked yet.
   if (health.state === 'Unchanged' && before.lastHealthCheckTime === undefined) return undefined;
   return timeText(atMs);
 }
@@ -194,8 +194,8 @@ function credentialsObservation({ credentials }: Gathered): Observation {
 }
 
 /**
- * Keeps the times of the last status where nothing else changed and they are fresh enough: each status write reaches
- * every gateway, so a check that found what was known already must cost none.
+ * Keeps the times of the last status if nothing else changed and they are recent enough: each status write is sent to every
+ * gateway, so a check without news must not write.
  */
 function settled(
   { node, nowMs }: Gathered,

@@ -7,18 +7,18 @@ import type { Fault, Health } from './verdict.ts';
 
 export type Phase = NonNullable<UpstreamNodeStatus['phase']>;
 
-/** What phase and `Ready` follow from. */
+/** What the phase and `Ready` depend on. */
 export interface Standing {
   readonly node: UpstreamNode;
   readonly credentials: Credentials;
-  /** What the contact that just ended says; undefined when none did. */
+  /** The result of the contact that just ended; undefined if none did. */
   readonly health: Health | undefined;
   /** Contacts in a row that could not reach the node, the last one included. */
   readonly unreachable: number;
   /** The connection changed, and no contact with the new one has ended. */
   readonly changed: boolean;
   readonly modelCount: number;
-  /** Why the last sync found no listing; undefined when it found one, or none has ended. */
+  /** Why the last sync found no listing; undefined if it found one, or none has ended. */
   readonly listless: string | undefined;
   /** The last sync found no listing endpoint and no manual list, and there is one now. */
   readonly healed: boolean;
@@ -26,12 +26,12 @@ export interface Standing {
 
 type PhaseRule = (standing: Standing) => Phase | undefined;
 
-/** The phases; the first rule that answers decides. */
+/** The rules for the phase; the first that returns one decides. */
 const phaseRules: readonly PhaseRule[] = [
   ({ credentials }) => (credentials.state === 'Refused' ? 'error' : undefined),
   ({ health, node, unreachable, modelCount }) => {
     if (health?.state !== 'Bad') return undefined;
-    // The node answers as a healthy one does; it only has nothing to offer.
+    // The node is healthy; it only has no models.
     if (health.fault.reason === 'NoModels' && modelCount === 0) return 'idle';
     const isOffline =
       unreachable >= node.spec.healthCheck.failureThreshold || node.status?.phase === 'offline';
@@ -48,7 +48,7 @@ const phaseRules: readonly PhaseRule[] = [
     const before = node.status?.phase;
     return before === 'error' || before === 'offline' ? before : undefined;
   },
-  // Not checked now; but models may have come or gone by hand since the last check.
+  // Not checked now, but manual models may have changed since the last check.
   ({ node, modelCount }) =>
     node.status?.lastHealthCheckTime !== undefined && modelCount > 0 ? 'ready' : undefined,
 ];
@@ -83,7 +83,7 @@ function noneFound({ spec }: UpstreamNode): string {
     : 'The node lists no models, or spec.sync.models leaves none of them. Change its include and exclude, or set spec.manualModels.';
 }
 
-/** What `Ready` says; the first rule that answers decides. */
+/** The rules for `Ready`; the first that returns a condition decides. */
 const readyRules: readonly ReadyRule[] = [
   ({ credentials }) =>
     credentials.state === 'Refused'
@@ -107,7 +107,7 @@ const readyRules: readonly ReadyRule[] = [
     phase === 'idle' && modelCount === 0 && node.spec.sync.discovery === 'Never'
       ? answer('False', 'NoModels', `The node has no models. ${setModels}`, 'Stalled')
       : undefined,
-  // Nothing checks it before a sync that may be a week away; it takes traffic, so it is as ready as it gets.
+  // It is not checked before its next sync, which may be a week away. It takes traffic, so it counts as ready.
   ({ node, changed, modelCount }, phase) =>
     phase === 'idle' && !changed && modelCount > 0 && node.spec.healthCheck.mode === 'None'
       ? answer(
@@ -128,7 +128,7 @@ const readyRules: readonly ReadyRule[] = [
       : undefined,
 ];
 
-/** What `Ready` says of a node in `phase`, and how the controller stands with it. */
+/** The `Ready` condition of a node in `phase`, and its progress for kstatus. */
 export function readinessOf(standing: Standing, phase: Phase): Readiness {
   for (const rule of readyRules) {
     const readiness = rule(standing, phase);
@@ -144,11 +144,11 @@ function isChecked({ health, node, changed }: Standing): boolean {
   );
 }
 
-/** The fault that an earlier plan wrote down. */
+/** The fault that an earlier plan wrote into the status. */
 function faultBefore({ status }: UpstreamNode): Fault {
   const ready = conditionOf(status?.conditions, 'Ready');
   return {
-    // Only this controller writes it, and only from the closed list.
+    // Only this controller writes it, and only reasons of the closed list.
     reason: (ready?.reason ?? 'Failed') as Reason,
     message: ready?.message ?? 'The last check failed.',
     stalls: conditionOf(status?.conditions, 'Stalled') !== undefined,

@@ -23,9 +23,9 @@ export interface NodeTools {
   readonly clock: Clock;
   readonly log: Log;
   readonly queue: Queue;
-  /** Forgets connections of a node that is gone. */
+  /** Closes the connections of a deleted node. */
   readonly release: (id: string) => void;
-  /** Contacts with upstreams at one time. */
+  /** Limits the contacts with upstreams. */
   readonly concurrency: number;
   readonly signal: AbortSignal;
 }
@@ -36,7 +36,7 @@ interface InFlight {
   readonly abort: AbortController;
 }
 
-/** What this process holds of one node. */
+/** What this process keeps of one node. */
 interface Tracked {
   readonly uid: string | undefined;
   memory: NodeMemory;
@@ -46,7 +46,7 @@ interface Tracked {
 
 /**
  * The reconcile of UpstreamNodes. It never waits for an upstream: a contact runs beside the workers, bounded by host and
- * in all, and its end brings the node back into the queue. So a hundred hanging nodes hold back nobody's edit.
+ * in all, and its end adds the node to the queue again. So a hundred nodes that hang do not delay an edit of another.
  */
 export function nodeReconcile(tools: NodeTools): Reconcile {
   const { store, clock, queue, metrics } = tools;
@@ -134,7 +134,7 @@ export function nodeReconcile(tools: NodeTools): Reconcile {
   };
 }
 
-/** The node's answer; undefined when the contact was called off. A fault of our own counts as one of the node's, or it would be tried without a pause. */
+/** The node's answer; undefined if the contact was cancelled. An error of ours counts as one of the node's: else it would be retried without a pause. */
 async function asked(
   { ask, log }: NodeTools,
   ...[id, kind, connection, timeoutMs, signal]: Parameters<AskNode>
@@ -150,11 +150,11 @@ async function asked(
 }
 
 /**
- * What falls due within one second is done at its end, together: of a thousand nodes, one each 60 ms, every check found the
- * processor's caches cold, and a controller at rest took half as much again.
+ * Nodes that are due within the same second are reconciled together at its end: a thousand nodes one by one, each 60 ms, took
+ * half as much CPU time again, because the processor's caches were cold.
  */
 const togetherMs = 1_000;
-/** Keeps a schedule that fell due meanwhile from turning into a loop without a pause. */
+/** Keeps a schedule that is overdue from becoming a loop without a pause. */
 const shortestWaitMs = 50;
 
 function regarding({ metadata }: UpstreamNode) {

@@ -8,10 +8,10 @@ const longestSpreadMs = 300_000;
 const longestRetryMs = 300_000;
 
 /**
- * When the next health check falls due, in milliseconds since 1970; undefined where none ever does. ±10 % by the
- * node's name and the time of the last one. The first after the first contact comes earlier, by the node's name alone,
- * and so does one that is overdue when this process starts: otherwise a thousand nodes made or taken over at one
- * moment would be checked at one moment ever after.
+ * When the next health check is due, in milliseconds since 1970; undefined if none is. The interval is spread by ±10 %, by
+ * the node's name and the time of the last check. The first check after the first contact comes earlier, by the node's name
+ * only, and so does one that is overdue when this process starts: else a thousand nodes that were created or taken over at
+ * the same time would always be checked at the same time.
  */
 export function nextCheck({ id, node, memory }: Gathered): number | undefined {
   const { mode, intervalSeconds } = node.spec.healthCheck;
@@ -25,7 +25,7 @@ export function nextCheck({ id, node, memory }: Gathered): number | undefined {
   return spread(lastCheck({ id, node, memory }), interval, id, memory.sinceMs);
 }
 
-/** When the next scheduled sync falls due; undefined where none ever does. ±10 %, spread as the checks are. */
+/** When the next scheduled sync is due; undefined if none is. ±10 %, spread as the checks are. */
 export function nextSync({ id, node, memory }: Gathered): number | undefined {
   if (node.spec.sync.discovery === 'Never') return undefined;
   const interval = node.spec.sync.intervalSeconds * 1_000;
@@ -34,9 +34,8 @@ export function nextSync({ id, node, memory }: Gathered): number | undefined {
 }
 
 /**
- * When a failed sync is tried again; undefined when the last one did not fail. Never more often than checks fall due
- * where the node cannot be reached, because each try counts as a check that failed, and where the node stalls, because
- * only a change is likely to help it.
+ * When a failed sync is retried; undefined if the last one did not fail. If the node cannot be reached, or is Stalled, not
+ * more often than checks are due: each retry counts as a failed check, and a Stalled node needs a change.
  */
 export function nextRetry(gathered: Gathered): number | undefined {
   const { node, memory, id } = gathered;

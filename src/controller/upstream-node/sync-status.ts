@@ -13,11 +13,11 @@ type SyncFields = Pick<
   'lastSyncTime' | 'lastSuccessfulSyncTime' | 'lastSyncError' | 'syncedWith' | 'lastHandledSyncRequest'
 >;
 
-/** What the last sync left in the status. `healed`: it found no listing, and the manual list it missed is there now. */
+/** The last sync in the status. `healed`: it found no listing, and there is a manual list now. */
 export interface SyncStatus {
   readonly fields: SyncFields;
   readonly observation: Observation;
-  /** Why the last sync found no listing; undefined when it found one, or none has ended. */
+  /** Why the last sync found no listing; undefined if it found one, or none has ended. */
   readonly listless: string | undefined;
   readonly healed: boolean;
 }
@@ -29,7 +29,7 @@ const manualApplied: Observation = {
   message: 'The model list is the manual one.',
 };
 
-/** What the status says of syncs: of the one that ended now, or of the earlier one. */
+/** The status of syncs: by the one that ended now, or by the earlier one. */
 export function syncStatus(gathered: Gathered, found: Finding): SyncStatus {
   const outcome = outcomeOf(gathered, found);
   const { status, reason, message } = outcome.observation;
@@ -112,17 +112,17 @@ function lastSuccess(
   return time === undefined ? {} : { lastSuccessfulSyncTime: time };
 }
 
-/** What an earlier sync left, where none ended now. */
+/** The status of the earlier sync, if none ended now. */
 function unsynced(before: UpstreamNodeStatus, hasManual: boolean): Outcome {
   const { lastSyncTime, lastSyncError, syncedWith, lastHandledSyncRequest } = before;
   const condition = conditionOf(before.conditions, 'ModelsSynced');
   const wasListless = condition?.status === 'False' && condition.reason === 'NoModels';
-  // The list that was missing is there now, and a manual list applies without contacting the node.
+  // There is a manual list now, and it applies without contacting the node.
   const healed = wasListless && hasManual;
   return {
     fields: {
       ...(lastSyncTime === undefined ? {} : { lastSyncTime }),
-      // What was missing was the list alone, so the sync that looked for it has succeeded.
+      // Only the list was missing, so the sync counts as a success.
       ...lastSuccess(healed && lastSyncTime !== undefined ? { lastSyncTime } : before),
       ...(lastSyncError === undefined || healed ? {} : { lastSyncError }),
       ...(syncedWith === undefined ? {} : { syncedWith }),

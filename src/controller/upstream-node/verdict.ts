@@ -1,14 +1,14 @@
 import type { Reason } from '../../resources/reasons.ts';
 import type { UpstreamErrorCode } from '../../upstream/error.ts';
 
-/** What an attempt to list a node's models or to check it came to, as `upstream/` tells it. */
+/** The result of listing a node's models or checking it, as `upstream/` returns it. */
 export type Answer =
   | { readonly kind: 'models'; readonly names: readonly string[]; readonly truncated: boolean }
   | {
       readonly kind: 'status';
       readonly status: number;
       readonly retryAfterSeconds?: number | undefined;
-      /** After a 404: the base URL with `/v1`, below which there is a model listing. */
+      /** After a 404: the base URL with `/v1`, if there is a model listing under it. */
       readonly versionedBaseURL?: string | undefined;
     }
   | { readonly kind: 'invalid'; readonly message: string }
@@ -17,25 +17,25 @@ export type Answer =
       readonly error: { readonly code: UpstreamErrorCode; readonly message: string };
     };
 
-/** What is wrong, for a condition. `stalls`: only a change can heal it, as far as one can tell. */
+/** What is wrong, for a condition. `stalls`: only a change of the manifest can fix it. */
 export interface Fault {
   readonly reason: Reason;
   readonly message: string;
   readonly stalls: boolean;
 }
 
-/** What an answer says of the node's health. `Unchanged`: nothing (429, or a shortage of our own). */
+/** The health by an answer. `Unchanged`: the answer says nothing about it (429, or a shortage of our own). */
 export type Health =
   | { readonly state: 'Good' }
   | { readonly state: 'Unchanged'; readonly fault: Fault }
   | { readonly state: 'Bad'; readonly unreachable: boolean; readonly fault: Fault };
 
-/** What an answer says of the node's models. `NoEndpoint`: HTTP 404, there is no listing and a manual list stands in. */
+/** The models by an answer. `NoEndpoint`: HTTP 404, there is no listing, and the manual list is used. */
 export type SyncVerdict =
   | { readonly kind: 'Names'; readonly names: readonly string[]; readonly truncated: boolean }
   | {
       readonly kind: 'NoEndpoint';
-      /** What to set if only the version segment is missing; undefined where nothing is listed below `/v1` either. */
+      /** The remedy if only the version segment is missing; undefined if there is no listing under `/v1` either. */
       readonly hint: string | undefined;
     }
   | { readonly kind: 'Failed'; readonly fault: Fault };
@@ -56,7 +56,7 @@ export function judgeHealth(answer: Answer): Health {
   return { state: 'Good' };
 }
 
-/** Judges an answer as a model sync, of a node with a manual list or without one. */
+/** Judges an answer as a model sync. */
 export function judgeSync(answer: Answer, hasManual: boolean): SyncVerdict {
   switch (answer.kind) {
     case 'models':
@@ -80,7 +80,7 @@ export function judgeSync(answer: Answer, hasManual: boolean): SyncVerdict {
   }
 }
 
-/** How a sync counts as a health check: as the same answer would, but a listing that is none is bad too. */
+/** How a sync counts as a health check: as its answer does, but an invalid listing is bad too. */
 export function healthOfSync(answer: Answer, sync: SyncVerdict): Health {
   const health = judgeHealth(answer);
   if (health.state !== 'Good' || sync.kind !== 'Failed') return health;
