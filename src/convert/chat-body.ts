@@ -13,10 +13,10 @@ const openBrace = 0x7b;
 
 /**
  * Reads the whole body of a chat answer: JSON, or the event stream that some nodes send to `stream: false`. The first
- * character tells, whatever the content type says. Throws an UpstreamFault where there is no sound answer in it.
+ * character decides which, not the content type. Throws an UpstreamFault if the body holds no valid answer.
  */
 export function readChatBody(bytes: Uint8Array): ChatAnswer {
-  // Nearly every answer begins so; nothing need be decoded to see it.
+  // Nearly every answer begins like this, which can be seen without decoding.
   const head = bytes[0] === openBrace ? '{' : decoder.decode(bytes.subarray(0, 1024)).trimStart();
   if (head.startsWith('{') || head.startsWith('[') || head === '') {
     const body = parseChat(decoder.decode(bytes));
@@ -28,7 +28,7 @@ export function readChatBody(bytes: Uint8Array): ChatAnswer {
   return collectChatEvents([...stream.push(bytes), ...stream.end()], stream.unread);
 }
 
-/** The answer that a finished stream amounts to. Throws the stream's fault. */
+/** The answer of a finished stream. Throws the stream's fault. */
 function collectChatEvents(events: readonly ChatEvent[], unread: ReadonlySet<string>): ChatAnswer {
   const reasoning: ReasoningPiece[] = [];
   const calls: { id: string; name: string; pieces: string[]; extra: JsonObject | undefined }[] = [];

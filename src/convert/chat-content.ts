@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, listOf, textOf } from './json.ts';
 
-/** A piece of reasoning; `signature` is '' where the node gives none. */
+/** A piece of reasoning; `signature` is '' if the node sent none. */
 export interface ReasoningPiece {
   readonly text: string;
   readonly signature: string;
@@ -53,7 +53,7 @@ export function readReasoning(
     if (text === '') continue;
     if (pieces.some((piece) => piece.signature !== '')) return { source: name, pieces };
     const signed = signedPieces(message);
-    // The whole text stands there too, cut where the signatures belong.
+    // This field repeats the whole text, divided where the signatures belong.
     if (signed.length > 0 && joined(signed) === text) return { source: name, pieces: signed };
     return { source: name, pieces: [{ text, signature: lastSignature(signed) }] };
   }
@@ -63,7 +63,7 @@ export function readReasoning(
 
 const silent = { source: undefined, pieces: [] } as const;
 
-/** Most chunks hold text alone: told at once, as this is asked for each. */
+/** Whether a delta has only text, as most have: checked first, because this runs for each chunk. */
 function mayReason(message: JsonObject): boolean {
   return (
     Boolean(message['reasoning_content']) ||

@@ -15,9 +15,9 @@ export interface StreamEnd {
 }
 
 /**
- * What a chat stream says, whatever dialect the node writes. Texts are never ''. A call is started once, before its
- * arguments, with its name; its arguments end when they form a complete JSON object (or at the end). What is kept of a
- * call may come before its start. Nothing follows `end` or `fault`, and one of the two always comes.
+ * One event of a chat stream, in any dialect. Texts are never ''. A call starts once, with its name, before its arguments;
+ * its arguments end when they form a complete JSON object, or with the stream. What is kept of a call may come before its
+ * start. Nothing follows `end` or `fault`, and one of the two always comes.
  */
 export type ChatEvent =
   | { readonly type: 'text'; readonly text: string; readonly logprobs: readonly unknown[] }
@@ -39,7 +39,7 @@ export interface ToolStart {
   readonly name: string;
 }
 
-/** A piece of a call's arguments; `progress` says what they are up to here. Nothing comes after `complete`. */
+/** A piece of a call's arguments; `progress` is the state of the arguments so far. Nothing comes after `complete`. */
 export interface ToolArguments {
   readonly type: 'tool_arguments';
   readonly call: number;

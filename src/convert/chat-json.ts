@@ -1,12 +1,12 @@
 import { firstChoice } from './chat-reply.ts';
 import { isObject, type JsonObject, listOf, objectOf, parseJson, parseJsonAsWritten } from './json.ts';
 
-/** What of a message is passed on as JSON: calls whose arguments are an object, and what the node signed. */
+/** Members that are passed on as JSON: calls whose arguments are an object, and what the node signed. */
 const passedOn = ['tool_calls', 'function_call', 'extra_content', 'reasoning_details'] as const;
 
 /**
- * Parses an answer or a chunk; undefined if it is no JSON. What is passed on as JSON keeps the digits of its numbers
- * (written-numbers.ts): as doubles, a large id in arguments would become another one. Everything else is plain.
+ * Parses an answer or a chunk; undefined if it is not JSON. What is passed on as JSON keeps the digits of its numbers
+ * (written-numbers.ts): as a double, a large id in arguments would become another id. Everything else is parsed as usual.
  */
 export function parseChat(text: string): unknown {
   const body = parseJson(text);
@@ -19,11 +19,11 @@ export function parseChat(text: string): unknown {
   const index = listOf(body['choices']).indexOf(choice);
   const written = objectOf(listOf(objectOf(parseJsonAsWritten(text))['choices'])[index]);
   const kept = { ...message, ...passedOnOf(objectOf(written[slot])) };
-  // Nobody reads another choice.
+  // Other choices are not read.
   return { ...body, choices: [{ ...choice, [slot]: kept }] };
 }
 
-/** Asked for each chunk: nearly all have arguments as text, or none. */
+/** Runs for each chunk: nearly all have arguments as text, or none. */
 function passesOn(message: JsonObject): boolean {
   const { tool_calls: calls, function_call: legacy } = message;
   if (message['extra_content'] !== undefined || message['reasoning_details'] !== undefined) return true;

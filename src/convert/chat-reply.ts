@@ -9,14 +9,14 @@ import { readReportedError } from './upstream-error.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 import { readCitations, type UrlCitation } from './url-citations.ts';
 
-/** A chat answer, read once, whatever dialect the node writes. */
+/** A chat answer in one form, whatever the node's dialect. */
 export interface ChatAnswer {
   readonly reasoning: readonly ReasoningPiece[];
   readonly text: string;
   readonly refusal: string;
   readonly toolCalls: readonly ChatToolCall[];
   readonly citations: readonly UrlCitation[];
-  /** Entries of `logprobs.content`, unread. */
+  /** Entries of `logprobs.content`, not checked. */
   readonly logprobs: readonly unknown[];
   readonly finish: Exclude<Finish, 'failed'>;
   /** vLLM's `stop_reason`: the stop string that was met. */
@@ -25,13 +25,13 @@ export interface ChatAnswer {
   readonly serviceTier: string | undefined;
   /** What the node signed or encrypted besides calls, for the next request. */
   readonly kept: readonly KeptPiece[];
-  /** What else the answer holds, whatever the format of the caller: labels of a closed set. */
+  /** What else the answer holds that no format carries: labels of a closed set. */
   readonly unread: ReadonlySet<string>;
 }
 
 /**
- * Reads a chat-completions reply. Only choice 0 counts. Throws an UpstreamFault where the body
- * reports an error in spite of its status 200, holds no choice, or says that it broke off.
+ * Reads a chat-completions reply. Only choice 0 is read. Throws an UpstreamFault if the body reports an error in spite of
+ * its status 200, holds no choice, or says that it broke off.
  */
 export function readChatReply(body: unknown): ChatAnswer {
   const reported = readReportedError(body);
@@ -59,7 +59,7 @@ export function firstChoice(body: JsonObject): JsonObject | undefined {
   return undefined;
 }
 
-/** The stop string that was met, where the node tells (vLLM). */
+/** The stop string that was found, if the node reports it (vLLM). */
 export function readStopString(choice: JsonObject): string | undefined {
   return textOf(choice['stop_reason']) || undefined;
 }
@@ -77,7 +77,7 @@ export function readKept(message: JsonObject, whole: boolean): readonly KeptPiec
 
 const nothingKept: readonly KeptPiece[] = [];
 
-/** The answer says nothing that a conversion can say: to call it complete would be a lie. */
+/** The answer holds nothing that a conversion can carry, so it must not be reported as complete. */
 export function mediaAlone(): UpstreamFault {
   return new UpstreamFault(
     'malformed',

@@ -92,7 +92,7 @@ export type ChatResponseFormat =
       };
     };
 
-/** Undefined fields are not written: one literal costs a fraction of what spreading those that are there does. */
+/** JSON leaves undefined fields out: one literal costs a fraction of spreading the fields that exist. */
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];

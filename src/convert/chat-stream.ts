@@ -23,9 +23,8 @@ import { UpstreamFault } from './upstream-fault.ts';
 import { readCitations } from './url-citations.ts';
 
 /**
- * Reads a chat-completions stream once for every format. It also takes the JSON
- * answer of a node that ignores `stream: true`, told by its first character. Nothing is kept but the state of the
- * reading, so that memory does not grow with the stream.
+ * Reads a chat-completions stream, for all formats. It also reads the JSON answer of a node that ignores `stream: true`,
+ * which it recognises by its first character. It keeps only its own state, so that memory does not grow with the stream.
  */
 export class ChatStream {
   readonly #sse = new SseReader();
@@ -39,29 +38,29 @@ export class ChatStream {
   #finish: Finish = 'unsaid';
   #stopString: string | undefined;
   #usage: ChatUsage = noUsage;
-  /** The usage as it came, so that what nobody reads of it is counted once. */
+  /** The usage as it came, so that counts which no format carries are reported once. */
   #rawUsage: JsonObject | undefined;
   #serviceTier: string | undefined;
-  /** Whether text, a refusal or a call came. */
+  /** Whether text, a refusal or a call was read. */
   #said = false;
   readonly #unread = new Set<string>();
 
-  /** What the node told of tokens so far. */
+  /** The token counts that the node reported so far. */
   get usage(): ChatUsage {
     return this.#usage;
   }
 
-  /** The tier that served the answer, where the node tells. */
+  /** The tier that served the answer, if the node reports it. */
   get serviceTier(): string | undefined {
     return this.#serviceTier;
   }
 
-  /** What else the answer holds so far, whatever the format of the caller: labels of a closed set. */
+  /** What else the answer holds so far that no format carries: labels of a closed set. */
   get unread(): ReadonlySet<string> {
     return this.#unread;
   }
 
-  /** What these bytes mean. After `end` or `fault` always nothing. */
+  /** The events in these bytes. None after `end` or `fault`. */
   push(bytes: Uint8Array): ChatEvent[] {
     return this.#guarded((events) => {
       if (!this.#sniffed) this.#sniff(bytes);
@@ -124,7 +123,7 @@ export class ChatStream {
 
   #readChunk(chunk: JsonObject, events: ChatEvent[]): void {
     const choice = firstChoice(chunk);
-    // Some nodes send usage with every chunk: a report each, the last one counts.
+    // Some nodes send usage with every chunk; the last one counts.
     const usage = findUsage(chunk, choice);
     if (usage !== undefined) {
       this.#usage = readUsage(usage);
@@ -145,7 +144,7 @@ export class ChatStream {
   }
 
   #readDelta(choice: JsonObject, events: ChatEvent[]): void {
-    // A few nodes stream one chunk with a whole `message`; behind deltas it would be a repetition.
+    // A few nodes send one chunk with a whole `message`; after deltas it would be a repetition.
     const whole = isObject(choice['delta']) || this.#spoke ? {} : choice['message'];
     const delta = isObject(choice['delta']) ? choice['delta'] : objectOf(whole);
     const before = events.length;

@@ -8,11 +8,11 @@ export interface ChatToolCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
-  /** `extra_content`, which the node wants to see again with the call: Gemini's thought signature. */
+  /** `extra_content`, which the node needs again with the call: Gemini's thought signature. */
   readonly extra: JsonObject | undefined;
 }
 
-/** One entry of `tool_calls`, whole or a piece of one, whichever of the three forms it has. */
+/** One entry of `tool_calls`, complete or a piece, in any of its three forms. */
 export interface CallPiece {
   readonly index: number | undefined;
   readonly id: string;

@@ -17,19 +17,19 @@ interface Call {
 }
 
 /**
- * Puts the pieces of streamed tool calls together. Keyed by index; first non-empty
- * id and name win; a new id with a name on a used index is a new call (Gemini sends all as 0); a missing index means
- * the same id, else the last call; a call starts once its name is known.
+ * Joins the pieces of streamed tool calls. Calls are keyed by index; the first non-empty id and name are used; a new id with
+ * a name on a used index is a new call (Gemini sends index 0 for all); without an index the piece belongs to the call of its
+ * id, else to the last call; a call starts once its name is known.
  */
 export class ToolDeltas {
   readonly #calls: Call[] = [];
   readonly #byIndex = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
   #length = 0;
-  /** Whether arguments went on behind their end, otherwise than by a repetition of the call. */
+  /** Whether more arguments came after their end, other than a repetition of the call. */
   overran = false;
 
-  /** Adds what the entries of one chunk mean. Throws an `oversize` fault beyond the bounds. */
+  /** Adds the events for the entries of one chunk. Throws an `oversize` fault beyond the bounds. */
   take(pieces: readonly CallPiece[], events: ChatEvent[]): void {
     for (const piece of pieces) {
       const call = this.#find(piece) ?? this.#create(piece);
@@ -46,7 +46,7 @@ export class ToolDeltas {
     }
   }
 
-  /** The stream is over in order. Throws a `malformed` fault for arguments of which nobody knows the tool. */
+  /** The stream ended in order. Throws a `malformed` fault for arguments without a tool. */
   end(events: ChatEvent[]): void {
     for (const orphan of this.#calls.filter((call) => !call.started)) {
       // Some nodes send name and arguments under different indexes: give them to the call that has none.
@@ -116,7 +116,7 @@ export class ToolDeltas {
     else call.held.push(json);
   }
 
-  /** What comes after the end of the object is no part of it: clients that add up the pieces could not read them. */
+  /** Drops what comes after the end of the object: clients join the pieces and could not parse them. */
   #pass(call: Call, text: string, events: ChatEvent[]): void {
     const over = call.progress.state === 'complete';
     const used = over ? '' : text.slice(0, call.progress.take(text));
@@ -130,11 +130,11 @@ function bothNamed(piece: CallPiece, call: Call): boolean {
   return piece.name !== '' && call.name !== '';
 }
 
-/** Whether an entry that points at a call by its index, or at the last one, is really the start of another. */
+/** Whether an entry that names a known call by index, or none, is really the start of another call. */
 function isAnother(piece: CallPiece, call: Call): boolean {
   if (!bothNamed(piece, call)) return false;
   if (piece.id !== '' && call.id !== '') return piece.id !== call.id;
-  // Without ids only the arguments tell: a complete object cannot go on, a second one cannot belong to it.
+  // Without ids only the arguments show it: after a complete object, a second object belongs to another call.
   const whole = call.progress.state === 'complete' && piece.arguments.trimStart().startsWith('{');
   return whole || (piece.name !== call.name && call.progress.state !== 'partial');
 }

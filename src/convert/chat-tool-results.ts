@@ -16,8 +16,8 @@ export interface ToolMessages {
 }
 
 /**
- * The tool messages of one turn, in the order of the calls (callers send results in the order of completion; many
- * nodes refuse or mix up another order). Results of calls that are not listed keep their place at the end.
+ * The tool messages of one turn, in the order of the calls. Callers send results in the order of completion, and many nodes
+ * refuse or confuse another order. Results of calls that are not listed come last.
  */
 export function toolMessages(
   results: readonly ToolResult[],

@@ -24,14 +24,14 @@ export const noUsage: ChatUsage = {
 
 /** The usage of a reply or a chunk: in `usage`, in `x_groq.usage`, or in the choice. */
 export function findUsage(body: JsonObject, choice: JsonObject = noFields): JsonObject | undefined {
-  // Asked for each chunk, of which most have none.
+  // Runs for each chunk; most have no usage.
   const { usage, x_groq: groq } = body;
   if (isObject(usage)) return usage;
   const other = isObject(groq) && isObject(groq['usage']) ? groq['usage'] : choice['usage'];
   return isObject(other) ? other : undefined;
 }
 
-/** Reads usage. Some nodes leave reasoning out of `completion_tokens`; the total then tells. */
+/** Reads usage. Some nodes do not include reasoning in `completion_tokens`; the total shows it. */
 export function readUsage(usage: JsonObject): ChatUsage {
   const prompt = count(usage['prompt_tokens']) ?? 0;
   const completion = count(usage['completion_tokens']) ?? 0;

@@ -2,13 +2,13 @@ import type { ChatUsage } from './chat-usage.ts';
 import { defined } from './defined.ts';
 import type { Finish } from './finish-reason.ts';
 
-/** Why a choice ended, in the words of completions. */
+/** Why a choice ended, as a `finish_reason` of completions. */
 export function completionsFinish(finish: Exclude<Finish, 'failed'>): 'stop' | 'length' | 'content_filter' {
   if (finish === 'length') return 'length';
   return finish === 'filter' ? 'content_filter' : 'stop';
 }
 
-/** What all choices of a request cost together. */
+/** The usage of all choices of a request together. */
 export function totalUsage(usages: readonly ChatUsage[]): object {
   const prompt = sum(usages.map((usage) => usage.prompt));
   const completion = sum(usages.map((usage) => usage.completion));

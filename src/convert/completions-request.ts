@@ -57,7 +57,7 @@ export function convertCompletionsRequest(body: unknown, options: ConversionOpti
   const echo = request.flag('echo') === true;
   const streamOptions = request.object('stream_options');
   const includeUsage = streamOptions?.flag('include_usage') === true;
-  // Nothing is added to the events: their sizes show what they show on every node.
+  // Obfuscation is not added: the sizes of events show as much as they do without it.
   streamOptions?.unneeded('include_obfuscation');
   const chats = prompts.map((content) => ({
     model,

@@ -8,7 +8,7 @@ import { openAIError } from './openai-errors.ts';
 import { commentEvent, dataEvent, doneEvent } from './sse-writer.ts';
 import type { UpstreamFault } from './upstream-fault.ts';
 
-/** What the caller has seen of a completions stream: its identity, and what the choices that are over cost. */
+/** What the caller has got of a completions stream: its identity, and the usage of finished choices. */
 export interface CompletionsOpened {
   readonly id: string;
   /** Unix time in seconds. */
@@ -66,7 +66,7 @@ class CompletionsStream implements ConvertedStream<CompletionsOpened> {
     return this.done ? [] : [commentEvent('keepalive')];
   }
 
-  /** An error event and nothing behind it: `[DONE]` would say that all is well. */
+  /** An error event and nothing after it: `[DONE]` would say that the answer is complete. */
   fail(fault: UpstreamFault): string[] {
     if (this.done) return [];
     this.done = true;

@@ -1,14 +1,14 @@
-/** What is wrong with a request, apart from where. `type` faults say what was expected and what was there. */
+/** What is wrong with a request, without the place. `type` faults name the expected and the actual type. */
 export interface Refusal {
   /** HTTP status; 400 if absent. */
   readonly status?: number;
   /** The code of OpenAI's error shape, such as `invalid_type` or `missing_required_parameter`. */
   readonly code: string;
-  /** Path of the field, as `messages[0].content`; null where no field is to blame. */
+  /** Path of the field, as `messages[0].content`; null if no field is the cause. */
   readonly param: string | null;
   /** The fault in Anthropic's words, without the path: `Field required`. */
   readonly reason: string;
-  /** The fault in OpenAI's words, with the path, as a whole sentence. Without it one is made of code and reason. */
+  /** The fault in OpenAI's words, with the path, as a sentence. If absent, one is made of code and reason. */
   readonly sentence?: string;
   /** What a program reads in Anthropic's shape: `error.details.error_code`. */
   readonly errorCode?: string;

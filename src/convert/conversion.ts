@@ -32,7 +32,7 @@ export interface ConvertedRequest<State> {
 export interface ConvertedReply {
   /** The body, as JSON text. */
   readonly json: string;
-  /** What the node said and the caller's format cannot: counted, not invented. */
+  /** Labels of what the node sent and the caller's format cannot carry. */
   readonly lost: readonly string[];
 }
 
@@ -43,30 +43,29 @@ export interface ConvertedError {
 }
 
 /**
- * One streamed answer on its way to the caller: bytes of the node in, whole events of the caller's format out. Events
- * are held back until the first content, so that nothing returned means nothing committed: until then another node may
- * be tried. `Opened` is what the caller has seen of a stream that was opened for a keep-alive; given to the stream of
- * the next node it goes on with the same ids and numbers.
+ * One streamed answer: takes bytes of the node, gives complete events of the caller's format. Events are held back until the
+ * first content; while nothing was returned, another node may be tried. `Opened` is what the caller has got of a stream that
+ * was opened for a keep-alive; the stream of the next node continues with the same ids and numbers if it is given.
  */
 export interface ConvertedStream<Opened> {
   /** The events that these bytes complete. Never error events: see `fault`. */
   push(bytes: Uint8Array): string[];
-  /** The node's connection is over; `cut` says how where it did not end in order. Gives the closing events if all is well. */
+  /** The node's connection ended; `cut` says how if not in order. Returns the closing events if the answer is complete. */
   end(cut?: UpstreamFault): string[];
   /** What keeps the caller's connection alive; opens the answer if its format needs that first. */
   keepAlive(): string[];
-  /** The error form of the format, in place of whatever would follow. The stream is done after it. */
+  /** The error events of the format, in place of what would follow. The stream is done after them. */
   fail(fault: UpstreamFault): string[];
-  /** Whether content has been given out: no other node may be tried any more. */
+  /** Whether content was returned: no other node may be tried then. */
   readonly hasContent: boolean;
-  /** How the node's answer failed. Then call `fail`, or, while nothing was given out, try another node. */
+  /** How the node's answer failed. Then call `fail`, or, while nothing was returned, try another node. */
   readonly fault: UpstreamFault | undefined;
-  /** Whether the last event has been given out. */
+  /** Whether the last event was returned. */
   readonly done: boolean;
-  /** What the node told of tokens so far. */
+  /** The token counts that the node reported so far. */
   readonly usage: ChatUsage;
-  /** What the caller has seen of the opening; undefined while nothing was given out. */
+  /** What the caller has got of the opening; undefined while nothing was returned. */
   readonly opened: Opened | undefined;
-  /** What the node said and the caller's format cannot. Complete when the stream is done. */
+  /** Labels of what the node sent and the caller's format cannot carry. Complete when the stream is done. */
   readonly lost: readonly string[];
 }

@@ -16,10 +16,10 @@ import { convertResponsesRequest } from './responses-request.ts';
 import { createResponsesStream, type ResponsesOpened } from './responses-stream.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 
-/** Formats that a node without them can serve all the same, asked in chat-completions. */
+/** Formats that are converted to chat-completions for nodes that do not speak them. */
 export type ConvertedFormat = 'messages' | 'responses' | 'completions' | 'count_tokens';
 
-/** A caller's request as one node is asked it, and the way back. */
+/** A caller's request converted for one node, and the conversions of its answer. */
 export interface Converted {
   /** How many chat requests it takes: one for each choice, which only completions may have several of. */
   readonly choices: number;
@@ -33,7 +33,7 @@ export interface Converted {
   stream(choice: number, opened: unknown): ConvertedStream<unknown>;
 }
 
-/** One format's conversion, with its own types closed in. */
+/** One format's conversion; its own types do not appear outside. */
 interface FormatConversion {
   convert(body: unknown, options: ConversionOptions): Converted;
   readonly refusal: (error: ConversionError) => ConvertedError;
@@ -85,7 +85,7 @@ export const convertedFormats: Readonly<Record<ConvertedFormat, FormatConversion
     refusal: openAIRefusal,
   },
   count_tokens: {
-    // Counting carries nothing to anybody, so nothing can be lost on the way.
+    // Counting generates no answer, so nothing can be lost.
     convert(body, options) {
       const { chat, dropped } = convertCountTokensRequest(body, { ...options, strict: false });
       const unanswerable = (): never => {

@@ -1,7 +1,7 @@
 import type { DialectWish } from './dialect.ts';
 import type { UpstreamFault } from './upstream-fault.ts';
 
-/** A setting of `spec.dialect` that would keep the field out that a node refused. */
+/** A setting of `spec.dialect` that leaves out a field that a node refused. */
 export interface DialectRemedy {
   readonly field: keyof DialectWish;
   /** The setting as a manifest has it: `maxTokensField: MaxCompletionTokens`. */
@@ -26,7 +26,7 @@ const remedies: readonly (readonly [said: RegExp, field: keyof DialectWish, valu
   [/(?:content )?type\W+file\b|file (?:part|input|content)s?/i, 'files', 'false'],
 ];
 
-/** Which switch would help when a node answers 400 to a converted request; undefined where none is known to. For the log alone. */
+/** The setting that would help if a node answers 400 to a converted request; undefined if none is known. For the log only. */
 export function dialectRemedy(fault: UpstreamFault): DialectRemedy | undefined {
   if (fault.status !== 400 && fault.status !== 422) return undefined;
   const found = remedies.find(([said]) => said.test(fault.message));

@@ -18,7 +18,7 @@ export interface DialectWish {
   readonly tokenize?: boolean | undefined;
 }
 
-/** What a node's chat-completions takes, every question answered. */
+/** What a node's chat-completions accepts; every setting has a value. */
 export interface Dialect {
   readonly maxTokensField: 'MaxTokens' | 'MaxCompletionTokens';
   readonly developerRole: boolean;

@@ -1,7 +1,7 @@
 import { ConversionError } from './conversion-error.ts';
 import { limits } from './limits.ts';
 
-/** An object of the request that can name its members that nobody took. */
+/** An object of the request that can name its members that no code took. */
 export interface Unread {
   nameUnread(): void;
 }
@@ -18,12 +18,12 @@ export class Dropped {
   #uncounted = 0;
   readonly #objects: Unread[] = [];
 
-  /** Names what nobody will have taken of this object by the time the request is converted (`settle`). */
+  /** Will name, in `settle`, the members of this object that no code took. */
   watch(object: Unread): void {
     this.#objects.push(object);
   }
 
-  /** Names what nobody took, once the request is converted. With `strict` it refuses the request if something is lost. */
+  /** Names the members that no code took, once the request is converted. With `strict` it refuses the request if something is lost. */
   settle(strict: boolean | undefined): { readonly dropped: readonly string[]; readonly lossy: boolean } {
     for (const object of this.#objects) object.nameUnread();
     this.refuseIf(strict);

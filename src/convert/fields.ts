@@ -163,7 +163,7 @@ export class Fields implements Unread {
     return kindOf(Array.isArray(value) ? value[0] : undefined);
   }
 
-  /** Takes a member without reading it; whether the caller asks for something with it. */
+  /** Takes a member without reading it. Returns whether the caller asks for something with it. */
   asked(key: string): boolean {
     return isAsked(this.#take(key));
   }
@@ -250,7 +250,7 @@ function kindOf(value: unknown): Kind {
 
 const none: ReadonlySet<string> = new Set();
 
-/** Whether a caller said something: null, false and empty lists or objects ask for nothing. */
+/** Whether a value asks for something: null, false and empty lists or objects do not. */
 export function isAsked(value: unknown): boolean {
   if (value === undefined || value === null || value === false) return false;
   return typeof value !== 'object' || Object.keys(value).length > 0;

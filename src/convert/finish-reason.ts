@@ -3,7 +3,7 @@
  */
 export type Finish = 'stop' | 'tools' | 'length' | 'filter' | 'unsaid' | 'failed';
 
-/** A Map: a node's word may be the name of a member that every object has. */
+/** A Map, because a node's word may be the name of a member that every object has. */
 const words: ReadonlyMap<string, Finish> = new Map([
   ['stop', 'stop'],
   ['tool_calls', 'tools'],
@@ -27,7 +27,7 @@ const words: ReadonlyMap<string, Finish> = new Map([
   ['insufficient_system_resource', 'failed'],
 ]);
 
-/** Reads `finish_reason`. Words nobody knows (`eos`, `end_turn`) mean an ordinary end unless they speak of a failure. */
+/** Reads `finish_reason`. Unknown words (`eos`, `end_turn`) mean an ordinary end unless they name a failure. */
 export function readFinish(value: unknown): Finish {
   if (typeof value !== 'string' || value === '') return 'unsaid';
   const word = value.toLowerCase();

@@ -1,4 +1,4 @@
-/** Pieces are put together when there are so many: a piece costs a string object of its own, often ten times its text. */
+/** Pieces are joined when there are this many: each is a string object, often ten times its text. */
 const mostPieces = 256;
 
 /**

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-/** Makes an identifier that nobody else has, with a vendor's prefix such as `msg_`. */
+/** Makes a unique identifier with a vendor's prefix such as `msg_`. */
 export type NewId = (prefix: string) => string;
 
 const characters = 24;
@@ -9,7 +9,7 @@ const bytes = Buffer.alloc((characters / 2) * 256);
 let stored = '';
 let used = 0;
 
-/** Identifiers of 24 random characters behind the prefix. */
+/** Identifiers of the prefix and 24 random characters. */
 export const randomId: NewId = (prefix) => {
   if (used === stored.length) {
     stored = randomFillSync(bytes).toString('hex');

@@ -4,10 +4,10 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** How much of an image is looked at: the size stands near the start, in JPEG behind the metadata. */
+/** How many bytes of an image are read: the size is near the start, in JPEG after the metadata. */
 const headLength = 256 * 1024;
 
-/** The size of a base64 PNG, GIF, WebP or JPEG; undefined where it cannot be told. */
+/** The size of a base64 PNG, GIF, WebP or JPEG; undefined if it cannot be read. */
 export function imageSize(base64: string): ImageSize | undefined {
   const bytes = Buffer.from(base64.slice(0, headLength), 'base64');
   const signature = bytes.toString('latin1', 0, 4);

@@ -9,13 +9,13 @@ const scalar = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)
 const space = /[\t\n\r ]/;
 const scalarPart = /[-+.\w]/;
 const hex = /[\da-fA-F]/;
-/** What ends a run of plain characters in a string. Control characters do because they are no JSON. */
+/** What ends a run of plain characters in a string. Control characters do because JSON does not allow them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const stringMark = /["\\\u0000-\u001f]/g;
 
 /**
- * Tells, piece by piece, whether text is a JSON object yet, looking at each character once and keeping none: tool
- * arguments may be a megabyte in thousands of pieces, and the whole must be known to be sound before a stream ends well.
+ * Decides, piece by piece, whether text is a complete JSON object. It reads each character once and keeps none: tool
+ * arguments may be a megabyte in thousands of pieces, and must be known to be valid before a stream ends.
  */
 export class JsonProgress {
   state: Progress = 'empty';
@@ -33,7 +33,7 @@ export class JsonProgress {
       if (this.state === 'complete') return at;
       if (this.state === 'invalid') return text.length;
       if (this.#inString && this.#escape === 0) {
-        // Nearly all of long arguments is text: its runs are passed over in one step.
+        // Long arguments are mostly text: a run of plain characters is skipped in one step.
         stringMark.lastIndex = at;
         const mark = stringMark.exec(text);
         if (mark === null) return text.length;

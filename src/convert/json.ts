@@ -1,6 +1,6 @@
 import { parseAsWritten, WrittenNumber } from './written-numbers.ts';
 
-/** A parsed JSON object whose fields nobody has checked yet. */
+/** A parsed JSON object whose fields are not checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Whether a JSON value is an object: not null, not a list. */
@@ -25,7 +25,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The parsed text, or undefined where it is not JSON. (`null` is JSON and gives null.) */
+/** The parsed text, or undefined if it is not JSON. (`null` is JSON and gives null.) */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

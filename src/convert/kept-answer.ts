@@ -3,18 +3,18 @@ import { type KeptSignatures, packSignatures } from './kept-signatures.ts';
 import { limits } from './limits.ts';
 import { isNestedWithin } from './request-fields.ts';
 
-/** A piece of what a node wants to see again: of a call by its number in the answer, of the message, or of its reasoning. */
+/** A piece of what a node needs again: of a call by its number in the answer, of the message, or of its reasoning. */
 export type KeptPiece =
   | { readonly call: number; readonly extra: JsonObject }
   | { readonly message: JsonObject }
   | { readonly details: readonly JsonObject[]; readonly whole: boolean };
 
-/** What a detail weighs besides its texts, in characters. */
+/** What a detail counts besides its texts, in characters. */
 const detailSize = 200;
 
 /**
- * What a node signs and encrypts in one answer (kept-signatures.ts), collected until there is a place for it: before the
- * call that it belongs to, because clients cut thinking off the end of a turn.
+ * Collects what a node signs and encrypts in one answer (kept-signatures.ts) until it can be written: before the call that it
+ * belongs to, because clients remove thinking from the end of a turn.
  */
 export class KeptAnswer {
   readonly #model: string;
@@ -42,7 +42,7 @@ export class KeptAnswer {
     this.#ids.set(call, id);
   }
 
-  /** What was collected since it was last asked for, as a text that the caller brings back; undefined for nothing. */
+  /** What was collected since the last call, as a text that the caller sends back; undefined for nothing. */
   pack(): string | undefined {
     const kept: { -readonly [K in keyof KeptSignatures]: KeptSignatures[K] } = {};
     const calls = this.#startedCalls();
@@ -53,7 +53,7 @@ export class KeptAnswer {
     if (Object.keys(kept).length === 0) return undefined;
     if (kept.details !== undefined) this.#details = [];
     this.#message = undefined;
-    // A node's answer may be nested so deep that writing it again exhausts the stack.
+    // A node's answer may be nested so deeply that writing it exhausts the stack.
     const packed = isNestedWithin(kept, limits.nesting) ? packSignatures(kept, this.#model) : undefined;
     if (packed === undefined) this.lost = true;
     return packed;
@@ -70,7 +70,7 @@ export class KeptAnswer {
     return calls;
   }
 
-  /** In a stream the text of one detail comes bit by bit, each with the same index. */
+  /** In a stream the text of one detail comes in pieces, each with the same index. */
   #addDetail(detail: JsonObject, whole: boolean): void {
     const { text, summary, data } = detail;
     for (const each of [text, summary, data]) this.#size += typeof each === 'string' ? each.length : 0;

@@ -1,4 +1,4 @@
-/** Bounds of the conversion. Each stops a hostile or broken peer; none is met by ordinary traffic. */
+/** Bounds of the conversion. Each stops a hostile or broken peer; ordinary traffic reaches none. */
 export const limits = {
   /** Characters in one line of an upstream's event stream. A whole image or file may come on one line. */
   sseLine: 16 * 1024 * 1024,
@@ -14,7 +14,7 @@ export const limits = {
   heldText: 4 * 1024 * 1024,
   /** Characters of one streamed answer that its last event has to repeat; an item counts 1,000, a log probability 500. */
   answerWeight: 64 * 1024 * 1024,
-  /** Levels of nesting in what is passed on unread: schemas, tool inputs, tool arguments. */
+  /** Levels of nesting in what is passed on without being read: schemas, tool inputs, tool arguments. */
   nesting: 200,
   /** Messages or input items of one request. */
   items: 100_000,

@@ -7,7 +7,7 @@ import type { MessagesContext } from './messages-context.ts';
 import { invalid } from './request-fields.ts';
 import { withSignatures } from './signed-message.ts';
 
-/** What one run of assistant messages says; Anthropic takes neighbours as one turn. */
+/** One turn of the assistant: Anthropic joins neighbouring assistant messages. */
 export interface AssistantTurn {
   readonly texts: string[];
   readonly thinking: string[];
@@ -23,7 +23,7 @@ export function readAssistant(message: Fields, turn: AssistantTurn, context: Mes
   else for (const block of typedBlocks(content)) readBlock(block, turn, context);
 }
 
-/** The chat message of a turn; undefined where nothing is left of it that chat-completions could say. */
+/** The chat message of a turn; undefined if nothing of it can be said in chat-completions. */
 export function assistantMessage(
   turn: AssistantTurn,
   context: MessagesContext,
@@ -53,7 +53,7 @@ function readBlock(block: Block, turn: AssistantTurn, context: MessagesContext):
   else if (type === 'redacted_thinking') {
     if (!keep(fields.text('data'), turn, context)) fields.dropWhole('hint');
   } else if (type === 'compaction') readCompaction(fields, turn);
-  // Which model answered where another one could not: Anthropic's servers do not look at it either.
+  // It names the model that answered in place of another; Anthropic's servers ignore it too.
   else if (type === 'fallback') fields.dropWhole('hint');
   else if (isServerBlock(type)) fields.dropWhole('loss');
   else unexpectedBlock(block);
@@ -69,7 +69,7 @@ function readThinking(fields: Fields, turn: AssistantTurn, context: MessagesCont
     context.dropped.hint(fields.path('signature'));
 }
 
-/** What the node signed in its own answer; undefined where the text is no such thing. */
+/** What the node signed in its own answer; undefined if the text was not made by `packSignatures`. */
 function keep(
   text: string | undefined,
   turn: AssistantTurn,
@@ -84,7 +84,7 @@ function keep(
 const marks: ReadonlySet<string> = new Set(['cache_control']);
 const compactionMarks: ReadonlySet<string> = new Set(['cache_control', 'encrypted_content', 'signature']);
 
-/** The summary is all that is left of the conversation before it. */
+/** The summary replaces the conversation before it. */
 function readCompaction(fields: Fields, turn: AssistantTurn): void {
   const summary = fields.text('content');
   if (summary === undefined) {

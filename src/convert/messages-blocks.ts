@@ -19,16 +19,16 @@ interface OpenTool {
   readonly input: ToolInput;
 }
 
-/** Events that belong together and wait for the open tool to be complete. */
+/** Events that wait until the open tool is complete. */
 interface Waiting {
   readonly call: number | undefined;
   readonly events: ChatEvent[];
 }
 
 /**
- * The content blocks of a streamed message (messages.md): indices 0, 1, 2… in the order of their start, one
- * open at a time. A tool streams live until its arguments are complete; what comes meanwhile waits. No block is opened
- * for white space that nothing follows.
+ * The content blocks of a streamed message (messages.md): indices 0, 1, 2… in the order of their start, one open at a time.
+ * A tool is streamed at once until its arguments are complete; other events wait. No block is opened for white space that
+ * nothing follows.
  */
 export class MessagesBlocks {
   readonly #names: ToolNames;
@@ -50,12 +50,12 @@ export class MessagesBlocks {
     this.#kept = kept;
   }
 
-  /** Whether what the node wants to see again was too large to be given out. */
+  /** Whether what the node needs again was too large to be carried. */
   get keptLost(): boolean {
     return this.#kept.lost;
   }
 
-  /** Writes what an event says, now or when its turn comes. Throws an UpstreamFault for what cannot become a sound message. */
+  /** Writes an event, now or when the open tool is complete. Throws an UpstreamFault if it cannot become a valid message. */
   take(event: ChatEvent, out: string[]): void {
     if (this.#isBusy() && callOf(event) !== this.#openCall()) this.#hold(event);
     else this.#write(event, out);
@@ -141,7 +141,7 @@ export class MessagesBlocks {
     out.push(blockDelta(this.#frame, whole));
   }
 
-  /** The signature ends its block: what is thought after it belongs to the next. */
+  /** The signature ends its block: later thinking belongs to the next block. */
   #sign(signature: string, out: string[]): void {
     if (this.#open?.kind === 'thinking') this.#close(out, 'unsaid', signature);
   }
@@ -159,7 +159,7 @@ export class MessagesBlocks {
     this.usedTool = true;
   }
 
-  /** What the node wants to see again: it signs the thinking that is open, or is a block that nobody can read. */
+  /** What the node needs again: the signature of the open thinking block, or a redacted block. */
   #giveKept(out: string[], finish: Finish): void {
     const packed = this.#kept.pack();
     if (packed === undefined) return;
@@ -192,7 +192,7 @@ export class MessagesBlocks {
 
   #close(out: string[], finish: Finish, signature: string = ''): void {
     if (this.#open === undefined) return;
-    // Without this event Vercel's client does not give the thinking back, which some nodes insist on.
+    // Without this event Vercel's client does not send the thinking back, which some nodes require.
     if (this.#open.kind === 'thinking') this.#delta({ type: 'signature_delta', signature }, out);
     if (this.#open.kind === 'tool') this.#inputDelta(this.#open.input.end(finish), out);
     this.#open = undefined;

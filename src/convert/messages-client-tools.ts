@@ -1,4 +1,4 @@
-/** A tool whose schema Anthropic's models know by heart and other models have to be told. */
+/** A tool whose schema Anthropic's models know; other models need it in the request. */
 export interface ClientTool {
   readonly description: string;
   readonly parameters: object;

@@ -16,7 +16,7 @@ export function typedBlocks(blocks: readonly Fields[]): readonly Block[] {
   return blocks.map((fields) => ({ type: fields.neededText('type'), fields }));
 }
 
-/** History of tools that Anthropic's servers run, and changes of what they offer: no node can be told. */
+/** History of tools that Anthropic's servers run, and changes of their tools: chat-completions has no form for them. */
 const serverBlocks =
   /^(?:server_tool_use|container_upload|mcp_tool_use|mcp_tool_listing|tool_addition|tool_removal|browser_state|\w+_tool_result|tool_search_\w+|(?:web_fetch|code_execution|bash_code_execution|text_editor_code_execution)_\w+)$/;
 
@@ -25,7 +25,7 @@ export function isServerBlock(type: string): boolean {
   return serverBlocks.test(type);
 }
 
-/** A block of a kind that does not stand here, or that nobody knows. */
+/** A block of a kind that is not allowed here, or unknown. */
 export function unexpectedBlock({ type, fields }: Block): never {
   throw invalid(
     fields.path('type'),
@@ -33,7 +33,7 @@ export function unexpectedBlock({ type, fields }: Block): never {
   );
 }
 
-/** What a block that people or tools write says to the model: text, image, document, search_result. */
+/** The content of a block of a user or a tool: text, image, document, search_result. */
 export function blockParts(block: Block, context: MessagesContext): readonly ChatPart[] {
   const { type, fields } = block;
   if (type === 'text') return textParts(blockText(fields));
@@ -98,7 +98,7 @@ function textParts(text: string): readonly ChatPart[] {
 }
 
 function imagePart(fields: Fields): ChatPart {
-  // The node scales what is too large for it, or refuses it, as it likes.
+  // The node scales an image that is too large, or refuses it.
   fields.object('transformations')?.lossUnless('oversized_image', 'downsize');
   const source = fields.neededObject('source');
   const type = source.neededText('type');
@@ -159,7 +159,7 @@ function searchResultParts(fields: Fields): readonly ChatPart[] {
   return textParts(lines.filter((line) => line !== undefined && line !== '').join('\n'));
 }
 
-/** Nodes do not say which passage they speak of. */
+/** Nodes do not report the passage that they cite. */
 function loseCitations(fields: Fields): void {
   fields.object('citations')?.lossUnless('enabled');
 }

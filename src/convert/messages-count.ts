@@ -47,7 +47,7 @@ function messageTokens(message: ChatMessage): number {
 function partTokens(part: ChatPart): number {
   if (part.type === 'text') return textTokens(part.text);
   if (part.type === 'image_url') return urlTokens(part.image_url.url);
-  // A PDF page of text is some kilobytes; nothing better is known without reading it.
+  // A PDF page of text is a few kilobytes; a better estimate would need to read it.
   return part.type === 'file' ? part.file.file_data.length / 16 : part.input_audio.data.length / 640;
 }
 

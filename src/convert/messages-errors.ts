@@ -18,7 +18,7 @@ export function messagesFailure(fault: UpstreamFault): ConvertedError {
   return anthropicError(status, error.type, error.message);
 }
 
-/** What a node's failure is for a Messages caller, for JSON answers and `event: error` alike. */
+/** A node's failure in Anthropic's shape, for JSON answers and for `event: error`. */
 export function messagesError(fault: UpstreamFault): {
   status: number;
   error: { readonly type: string; readonly message: string };
@@ -37,7 +37,7 @@ export function messagesError(fault: UpstreamFault): {
 type Row = readonly [status: number, type: string];
 
 const rows: Readonly<Record<number, Row>> = {
-  // The gateway holds the node's credential: a caller who saw 401 would log in again, in vain.
+  // The credential is the gateway's: a caller that got 401 would log in again without success.
   401: [502, 'api_error'],
   402: [402, 'billing_error'],
   403: [502, 'api_error'],

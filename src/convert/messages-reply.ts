@@ -44,10 +44,10 @@ export function convertMessagesReply(answer: ChatAnswer, state: MessagesState): 
   return { json: JSON.stringify(body), lost: [...lost] };
 }
 
-/** Who calls a tool: the model, and no program of Anthropic's. */
+/** The caller of a tool: the model, not a program of Anthropic's. */
 export const directCaller = { type: 'direct' } as const;
 
-/** Reasoning, with what the node wants to see again as the signature of its last block, or in a block that nobody can read. */
+/** Reasoning; what the node needs again is the signature of its last block, or a redacted block. */
 function thinkingBlocks(reasoning: ChatAnswer['reasoning'], packed: string | undefined): object[] {
   const said = reasoning.filter(({ text }) => text.trim() !== '');
   const signs = packed !== undefined && said.at(-1)?.signature === '';
@@ -77,11 +77,11 @@ export function emptyMessage(id: string, model: string) {
   };
 }
 
-/** `input` is always an object: arguments that were cut are {}, ones that are none are kept as text in `_raw`. */
+/** `input` is always an object: {} for arguments that were cut, and `{_raw: text}` for text that is not an object. */
 function toolInput(text: string, finish: ChatAnswer['finish']): object {
   const trimmed = text.trim();
   if (trimmed === '' || trimmed === 'null') return {};
-  // With the digits of the node's numbers: a streamed reply has them too.
+  // Keeps the digits of the node's numbers, as a streamed reply does.
   const input = parseJsonAsWritten(trimmed);
   if (isObject(input)) return input;
   return finish === 'length' || finish === 'filter' ? {} : { _raw: text };

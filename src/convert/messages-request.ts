@@ -26,7 +26,7 @@ export interface MessagesState {
   readonly newId: NewId;
 }
 
-/** Fields that are not carried and have no bearing on the answer. */
+/** Fields that are not carried and do not affect the answer. */
 const hints: ReadonlySet<string> = new Set([
   'service_tier',
   'speed',
@@ -119,7 +119,7 @@ function refuseUnsupported(request: Fields): void {
   const servers = request.objects('mcp_servers', limits.tools) ?? [];
   if (servers.length > 0)
     throw unsupportedParameter('mcp_servers', 'MCP servers are not supported by the model server');
-  // The answer would be no answer but the summary of the conversation.
+  // The answer would be a summary of the conversation.
   if (request.asked('compaction'))
     throw unsupportedParameter('compaction', 'The model server does not summarize conversations');
   if (request.kind('container') === 'object' && request.neededObject('container').asked('skills'))

@@ -7,7 +7,7 @@ export interface MessagesStop {
   readonly stop_details: object | null;
 }
 
-/** What decides the stop reason besides the node's word. */
+/** What decides the stop reason besides the node's `finish_reason`. */
 export interface StopFacts extends Pick<ChatAnswer, 'finish' | 'stopString'> {
   /** Whether a tool_use block is part of the message. */
   readonly usedTool: boolean;
@@ -31,7 +31,7 @@ export function messagesStop(facts: StopFacts): MessagesStop {
   return plain('end_turn');
 }
 
-/** Every member that the types require; nobody here knows more. */
+/** Every member that the types require; null where chat-completions has no value. */
 const refusalDetails = {
   type: 'refusal',
   category: null,

@@ -4,7 +4,7 @@ import type { MessagesContext } from './messages-context.ts';
 import { isEffort, nearestEffort } from './reasoning-effort.ts';
 import { invalid, missing } from './request-fields.ts';
 
-/** How thinking is shown, and how thinking of earlier turns is checked: nodes do neither. */
+/** How thinking is shown, and how thinking of earlier turns is checked: nodes support neither. */
 const shown: ReadonlySet<string> = new Set(['display', 'block_binding']);
 
 /**
@@ -54,7 +54,7 @@ function bucket(budget: number): Effort {
   return budget < 24_000 ? 'high' : 'xhigh';
 }
 
-/** Most models have no such switch and refuse to be told. */
+/** Most models cannot switch thinking off and refuse the field. */
 function switchedOff(context: MessagesContext): Effort | undefined {
   if (context.dialect.reasoningOff) return 'none';
   context.dropped.hint('thinking');

@@ -12,12 +12,12 @@ export class ToolInput {
   readonly #raw: string[] = [];
   #sent = false;
 
-  /** Whether another block may follow. */
+  /** Whether another block may begin. */
   get complete(): boolean {
     return this.#progress === 'complete';
   }
 
-  /** What to pass on of this piece; '' for nothing. Throws a `malformed` fault where an object goes wrong half way. */
+  /** What to pass on of this piece; '' for nothing. Throws a `malformed` fault if an object becomes invalid after its start. */
   take({ text, progress }: ToolArguments): string {
     this.#progress = progress;
     if (progress === 'invalid' && this.#sent)
@@ -28,7 +28,7 @@ export class ToolInput {
     return text;
   }
 
-  /** What is still to pass on at the end. Throws a `truncated` fault for arguments that nobody cut and that just stop. */
+  /** What is left to pass on at the end. Throws a `truncated` fault for arguments that stop although no limit cut them. */
   end(finish: Finish): string {
     const cut = finish === 'length' || finish === 'filter';
     if (this.#progress === 'partial' && !cut)

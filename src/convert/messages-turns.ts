@@ -24,7 +24,7 @@ export function convertTurns(messages: readonly Fields[], context: MessagesConte
   const lastUser = roles.lastIndexOf('user');
   for (const [index, message] of messages.entries()) {
     const role = roles[index];
-    // Anthropic takes a system message without content for one that only changes the output.
+    // For Anthropic a system message without content only changes the output.
     if (
       message.kind('content') === 'absent' &&
       (role !== 'system' || message.kind('output_config') === 'absent')

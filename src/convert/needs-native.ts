@@ -3,7 +3,7 @@ import { type ConvertedFormat, convertedFormats } from './converted-formats.ts';
 import { type Dialect, effortScale, resolveDialect } from './dialect.ts';
 import { randomId } from './ids.ts';
 
-/** Takes all that chat-completions can say anywhere: what is lost to it is lost on every node. */
+/** The dialect that accepts everything that any node does: what it loses is lost on every node. */
 const permissive: Dialect = resolveDialect({
   host: 'api.openai.com',
   model: '',

@@ -16,7 +16,7 @@ export function openAIRefusal(refusal: ConversionError): ConvertedError {
   return { status, body: { error: { message, type: 'invalid_request_error', param, code } } };
 }
 
-/** What a node's failure is in OpenAI's shape: `type` and `code` by status. For JSON answers and stream events alike. */
+/** A node's failure in OpenAI's shape: `type` and `code` by status. For JSON answers and for stream events. */
 export function openAIError(fault: UpstreamFault): { status: number; error: OpenAIError } {
   const { message } = fault;
   if (isContextOverflow(fault))
@@ -36,7 +36,7 @@ const badRequest = { type: 'invalid_request_error', param: null };
 type Row = readonly [status: number, type: string, code: string];
 
 const rows: Readonly<Record<number, Row>> = {
-  // The gateway holds the node's credential: a caller who saw 401 would log in again, in vain.
+  // The credential is the gateway's: a caller that got 401 would log in again without success.
   401: [502, 'server_error', 'upstream_error'],
   402: [402, 'insufficient_quota', 'insufficient_quota'],
   403: [502, 'server_error', 'upstream_error'],
@@ -60,7 +60,7 @@ function byStatus({ status }: UpstreamFault): Row {
   return [status >= 400 ? status : 502, 'invalid_request_error', 'invalid_value'];
 }
 
-/** The node's own code, where callers act on it: words of 4xx errors, never numbers and never what hides a credential's fault. */
+/** The node's own code if callers act on it: a word, of a 4xx error that is not about the credential. */
 function keptCode(fault: UpstreamFault, status: number): string | undefined {
   const { code } = fault;
   return status < 500 && code !== undefined && /^[a-z][a-z_]+$/.test(code) ? code : undefined;

@@ -2,7 +2,7 @@ import { ConversionError } from './conversion-error.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { WrittenNumber } from './written-numbers.ts';
 
-// What `Fields` refuses a request with, and what it checks.
+// The errors that `Fields` throws, and its checks.
 
 type TypeName = 'string' | 'array' | 'object' | 'boolean' | 'number' | 'integer';
 
@@ -21,12 +21,12 @@ export function pathOf(at: string, key: string | number): string {
   return at === '' ? key : `${at}.${key}`;
 }
 
-/** A field that is needed and not there. */
+/** A required field is missing. */
 export function missing(path: string): ConversionError {
   return new ConversionError({ code: 'missing_required_parameter', param: path, reason: 'Field required' });
 }
 
-/** A field of the wrong type. */
+/** A field has the wrong type. */
 export function wrongType(path: string, expected: TypeName, value: unknown): ConversionError {
   return new ConversionError({
     code: 'invalid_type',
@@ -36,17 +36,17 @@ export function wrongType(path: string, expected: TypeName, value: unknown): Con
   });
 }
 
-/** A field of the right type with a value that nobody takes. */
+/** A field has the right type and an invalid value. */
 export function invalid(path: string, reason: string): ConversionError {
   return new ConversionError({ code: 'invalid_value', param: path, reason });
 }
 
-/** A value that the vendor takes and that cannot be said in chat-completions. */
+/** The vendor accepts a value that chat-completions cannot express. */
 export function unsupportedValue(path: string, reason: string): ConversionError {
   return new ConversionError({ code: 'unsupported_value', param: path, reason });
 }
 
-/** A field that the vendor takes and that cannot be said in chat-completions. */
+/** The vendor accepts a field that chat-completions cannot express. */
 export function unsupportedParameter(path: string, reason: string): ConversionError {
   return new ConversionError({ code: 'unsupported_parameter', param: path, reason });
 }

@@ -19,14 +19,14 @@ export interface OutputContent {
 /** Marks of prompt caching; sources and log probabilities of what was said. */
 const marks: ReadonlySet<string> = new Set(['prompt_cache_breakpoint', 'annotations', 'logprobs']);
 
-/** The content of a user message: text where it is nothing else, since many servers take no list. */
+/** The content of a user message: one text if it has only text, because many servers accept no list. */
 export function userContent(owner: Fields, context: ResponsesContext) {
   const content = readParts(owner, 'content');
   if (typeof content === 'string') return content;
   const parts = content.map((part) => mediaPart(part, context) ?? textPart(part));
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   if (texts.length === parts.length) return texts.join('\n');
-  // Beside an image an empty text says nothing, and many servers refuse it.
+  // An empty text beside an image has no meaning, and many servers refuse it.
   return parts.filter((part) => part.type !== 'text' || part.text !== '');
 }
 
@@ -100,7 +100,7 @@ function imagePart(fields: Fields, { dropped }: ResponsesContext): ChatPart {
   if (detail === undefined) return { type: 'image_url', image_url: { url } };
   if (!details.has(detail))
     throw invalid(fields.path('detail'), "Supported values are: 'low', 'high', 'auto' and 'original'");
-  // Chat-completions knows no more than `high`.
+  // `high` is the highest level of chat-completions.
   if (detail === 'original') dropped.loss(fields.path('detail'));
   return { type: 'image_url', image_url: { url, detail: detail === 'original' ? 'high' : detail } };
 }
@@ -117,7 +117,7 @@ function filePart(fields: Fields, { dialect }: ResponsesContext): ChatPart {
   return { type: 'file', file: { filename: fields.text('filename') ?? 'file', file_data: data } };
 }
 
-/** Files that the vendor keeps or fetches; here nobody does. */
+/** Files that the vendor stores or fetches; the gateway does neither. */
 function notStored(fields: Fields, keys: readonly string[]) {
   const key = keys.find((name) => fields.text(name) !== undefined);
   return key === undefined

@@ -16,7 +16,7 @@ import { foundText, searchArguments, searchOrigin } from './responses-tool-searc
 import type { FoundTools } from './responses-tools.ts';
 import { ResponsesTurns } from './responses-turns.ts';
 
-/** What OpenAI's servers did in earlier turns: no node can be told of it. */
+/** What OpenAI's servers did in earlier turns: chat-completions has no form for it. */
 const serverItems =
   /^(?:web_search_call|file_search_call|code_interpreter_call|image_generation_call|mcp_list_tools|mcp_call|tool_search_call|tool_search_output|additional_tools|configuration_update|program.*)$/;
 
@@ -24,7 +24,7 @@ const serverItems =
 const foreignItems =
   /^(?:(?:local_shell|shell|apply_patch|computer)_call(?:_output)?|mcp_approval_(?:request|response))$/;
 
-/** Which item of the vendor's it was and how far it came: nothing is stored here, and a model is not shown it. */
+/** The id and status of an item: the gateway stores no items, and models do not read these members. */
 const bookkeeping = ['id', 'status', 'created_by'] as const;
 
 /**
@@ -48,7 +48,7 @@ export function convertInput(
     else if (isCall(type, item)) turns.call(readCall(item, type, context), answered.has(index));
     else if (isCallOutput(type, item)) {
       readCaller(item);
-      // The call says which tool it was.
+      // The tool is named in the call.
       item.unneeded('name', 'namespace');
       const content =
         type === 'tool_search_output'
@@ -100,7 +100,7 @@ function readReasoning(item: Fields, turns: ResponsesTurns, context: ResponsesCo
   if (!carries && (kept === undefined || (text !== '' && kept.details === undefined))) item.dropWhole('hint');
 }
 
-/** A call that a program of the vendor's made is told as the model's own. */
+/** A call that a program of the vendor made counts as the model's own. */
 function readCaller(item: Fields): void {
   item.object('caller')?.lossUnless('type', 'direct');
 }
@@ -141,7 +141,7 @@ function refused(item: Fields, type: string): ConversionError {
   return invalid(path, `Items of type '${type.slice(0, 60)}' are not known`);
 }
 
-/** The vendor's answer to a reference into a conversation that nobody stored. */
+/** The vendor's error for a reference into a conversation that is not stored. */
 function notKept(id: string): ConversionError {
   const reason = `Item with id '${id.slice(0, 80)}' not found. Items are not persisted when store is set to false.`;
   return new ConversionError({ status: 404, code: itemNotFound, param: 'input', reason, sentence: reason });

@@ -50,7 +50,7 @@ export function messageItem(id: string, status: ItemStatus, content: readonly Me
 /** What a reasoning item holds; both undefined: nothing yet. */
 export interface ReasoningContent {
   readonly text?: string | undefined;
-  /** What the node wants to see again (kept-signatures.ts). */
+  /** What the node needs again (kept-signatures.ts). */
   readonly encrypted?: string | undefined;
 }
 
@@ -91,12 +91,12 @@ export function callPrefix(origin: ToolOrigin): string {
   return origin.custom === true ? 'ctc_' : 'fc_';
 }
 
-/** No arguments at all are written as an empty object: clients parse them. */
+/** Missing arguments become an empty object, because clients parse them. */
 export function wholeArguments(text: string): string {
   return text.trim() === '' ? `${text}{}` : text;
 }
 
-/** The text in the `input` of a free-text tool's arguments; what is no such object is the text itself. */
+/** The text in `input` of a free-text tool's arguments; the arguments themselves if they are not such an object. */
 export function customInput(text: string): string {
   const value = parseJson(text);
   return isObject(value) && typeof value['input'] === 'string' ? value['input'] : text;

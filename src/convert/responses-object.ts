@@ -10,7 +10,7 @@ export interface ResponseIdentity {
   readonly createdAt: number;
 }
 
-/** How far a response is. */
+/** The status of a response. */
 export interface ResponseProgress {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   readonly output: readonly ResponsesItem[];
@@ -64,7 +64,7 @@ function responsesUsage(usage: ChatUsage) {
     input_tokens: prompt,
     input_tokens_details: {
       cached_tokens: cacheRead ?? 0,
-      // Required by the types: a client that adds it up would come to NaN.
+      // Required by the types: a client that adds counts would get NaN.
       cache_write_tokens: cacheWrite ?? 0,
     },
     output_tokens: completion,

@@ -59,7 +59,7 @@ export class OpenCall {
 
   #closeFunction(): void {
     const whole = this.#whole();
-    // Clients that add up the deltas must come to the same text.
+    // Clients that join the deltas must get the same text.
     const text = this.#text.read();
     if (whole.length > text.length) this.#delta(whole.slice(text.length));
     this.#emit({

@@ -7,7 +7,7 @@ export interface ResponsesEvent {
 /** Takes an event, or its text as `openDelta` wrote it. */
 export type Emit = (event: ResponsesEvent | string) => void;
 
-/** Where an item stands in `output`; both are the same in all of its events. */
+/** The index and id of an item; the same in all of its events. */
 export interface ItemPlace {
   readonly id: string;
   readonly index: number;

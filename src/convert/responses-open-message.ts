@@ -23,7 +23,7 @@ interface OpenPart {
 
 /** A message item of a streamed response (responses.md): text, refusal, or first one and then the other. */
 export class OpenMessage {
-  /** A message may always be over. */
+  /** A message may end at any time. */
   readonly isWhole = true;
   readonly #place: ItemPlace;
   readonly #emit: Emit;

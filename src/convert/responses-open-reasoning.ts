@@ -5,7 +5,7 @@ import { deltaFrame, openDelta } from './sse-writer.ts';
 
 /** A reasoning item of a streamed response (responses.md), shown as a summary or as text. */
 export class OpenReasoning {
-  /** Reasoning may always be over. */
+  /** Reasoning may end at any time. */
   readonly isWhole = true;
   readonly #place: ItemPlace;
   readonly #summarized: boolean;
@@ -25,7 +25,7 @@ export class OpenReasoning {
     emit({ type: 'response.output_item.added', output_index: place.index, item });
   }
 
-  /** Adds what the node wants to see again; the item may have no text. */
+  /** Adds what the node needs again; the item may have no text. */
   seal(encrypted: string): void {
     this.#encrypted = encrypted;
   }

@@ -11,7 +11,7 @@ import { ToolIds } from './tool-ids.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 import type { UrlCitation } from './url-citations.ts';
 
-/** What an item and a log probability weigh, text apart: `limits.answerWeight` counts characters. */
+/** What an item and a log probability count besides their text, in characters of `limits.answerWeight`. */
 const itemWeight = 1_000;
 const logprobWeight = 500;
 
@@ -33,7 +33,7 @@ export class ResponsesOutput {
   #citations: UrlCitation[] = [];
   #weight = 0;
   #hasText = false;
-  /** What the node said and a response cannot. */
+  /** Labels of what the node sent and a response cannot carry. */
   readonly lost = new Set<string>();
 
   constructor(state: ResponsesState, emit: Emit) {
@@ -130,13 +130,13 @@ export class ResponsesOutput {
     return reasoning;
   }
 
-  /** The place of a new item; what is over ends before it. */
+  /** The place of a new item; finished items are closed before it. */
   #place(prefix: string): ItemPlace {
     for (const item of this.#open) if (item.isWhole) this.#close(item, 'completed');
     return { id: this.#state.newId(prefix), index: this.#items.length };
   }
 
-  /** The last event repeats all of this: a node that never ends must not fill the memory. */
+  /** The last event repeats all items: an endless answer must not fill the memory. */
   #weigh(weight: number): void {
     this.#weight += weight;
     if (this.#weight > limits.answerWeight)

@@ -89,7 +89,7 @@ function refuseUnsupported(request: Fields): void {
       throw unsupportedParameter(field, 'Not supported: nothing is stored here; send the whole input');
 }
 
-/** Going on without the earlier turns would answer another question. */
+/** Without the earlier turns the answer would be to another question. */
 function notKept(id: string): ConversionError {
   const reason = `Previous response with id '${id.slice(0, 80)}' not found.`;
   const code = 'previous_response_not_found';
@@ -124,7 +124,7 @@ function noteDropped(request: Fields, { dropped }: ResponsesContext): void {
   if (request.number('max_tool_calls', { integer: true, least: 0 }) !== undefined)
     dropped.hint('max_tool_calls');
   if ((request.text('truncation') ?? 'disabled') !== 'disabled') dropped.loss('truncation');
-  // Nothing is added to the events: their sizes show what they show on every node.
+  // Obfuscation is not added: the sizes of events show as much as they do without it.
   request.object('stream_options')?.unneeded('include_obfuscation');
   request.hints(hints);
 }

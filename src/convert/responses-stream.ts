@@ -76,7 +76,7 @@ class ResponsesStream implements ConvertedStream<ResponsesOpened> {
     return this.#isOver() ? [] : this.#convert(this.#chat.end(cut));
   }
 
-  /** Opens the response and shows that somebody is there; comments alone reset no client's limit between events. */
+  /** Opens the response as a keep-alive: comments do not reset the clients' timeout between events. */
   keepAlive(): string[] {
     if (this.done) return [];
     this.#open();
@@ -84,7 +84,7 @@ class ResponsesStream implements ConvertedStream<ResponsesOpened> {
     return this.#given();
   }
 
-  /** `error`, on which SDKs throw, then `response.failed`, on which Codex acts. Nothing open is called done. */
+  /** `error`, for which SDKs throw, then `response.failed`, which Codex reads. Open items are not closed. */
   fail(fault: UpstreamFault): string[] {
     if (this.done) return [];
     const error = responsesStreamError(fault);

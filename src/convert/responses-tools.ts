@@ -6,7 +6,7 @@ import type { ResponsesContext } from './responses-state.ts';
 import { isClientSearch, searchOrigin } from './responses-tool-search.ts';
 import type { ToolNames, ToolOrigin } from './tool-names.ts';
 
-/** A tool that the node is told of. */
+/** A tool that is sent to the node. */
 export interface CarriedTool {
   readonly origin: ToolOrigin;
   readonly chat: ChatTool;

@@ -1,7 +1,7 @@
 import { limits } from './limits.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 
-/** One server-sent event with data; `event` is '' where the stream names none. */
+/** One server-sent event with data; `event` is '' if the stream names none. */
 export interface SseEvent {
   readonly event: string;
   readonly data: string;
@@ -10,7 +10,7 @@ export interface SseEvent {
 /** A line that is not complete yet ends at the next of these. */
 const lineEnd = /[\r\n]/g;
 
-/** For pieces that begin and end between characters: it costs half of what one that remembers does. */
+/** For pieces that begin and end between characters: it costs half of a stateful decoder. */
 const wholeDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
@@ -21,7 +21,7 @@ const wholeDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
 export class SseReader {
   // A byte order mark at the start is removed by the decoder; bad bytes become U+FFFD.
   readonly #decoder = new TextDecoder('utf-8');
-  /** Whether the decoder has seen a first character and waits for the rest of none. */
+  /** Whether the bytes so far end between two characters. */
   #between = false;
   #line = '';
   #afterCr = false;
@@ -29,12 +29,12 @@ export class SseReader {
   #data: string[] = [];
   #dataLength = 0;
 
-  /** The events that are complete with these bytes. Throws an `oversize` fault where a line or an event never ends. */
+  /** The events that are complete with these bytes. Throws an `oversize` fault for a line or an event that is too long. */
   push(bytes: Uint8Array): SseEvent[] {
     return this.#read(this.#decode(bytes));
   }
 
-  /** The stream is over: gives the last event even without its blank line. */
+  /** The stream ended: returns the last event even without its blank line. */
   end(): SseEvent[] {
     const events = this.#read(`${this.#decoder.decode()}\n`);
     this.#dispatch(events);

@@ -45,7 +45,7 @@ export function dataEvent(payload: unknown): string {
 /** The end of a stream of the OpenAI family. */
 export const doneEvent = 'data: [DONE]\n\n';
 
-/** A comment, which clients pass over; keeps connections alive. */
+/** A comment, which clients ignore; keeps connections alive. */
 export function commentEvent(text: string): string {
   return `: ${text}\n\n`;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What the caller calls a tool. */
+/** The caller's name of a tool. */
 export interface ToolOrigin {
   readonly name: string;
   /** The namespace that holds it (Responses). */

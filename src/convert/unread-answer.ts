@@ -45,16 +45,16 @@ const labels: ReadonlySet<string> = new Set([
   'token_ids',
 ]);
 
-/** Labels of what is an answer to people: with it alone an answer is not empty. */
+/** Labels of content: an answer that has only this is not empty. */
 const media: readonly string[] = ['images', 'audio', 'content'];
 
-// Each chunk has a dozen of these names: a `switch` tells them in a third of the time that a set takes.
+// Each chunk has a dozen of these names: a `switch` takes a third of the time of a Set.
 
-/** Adds what a whole reply or a chunk says beside its choices. */
+/** Adds labels for what a whole reply or a chunk holds beside its choices. */
 export function noteUnreadBody(body: JsonObject, unread: Set<string>): void {
   for (const key in body)
     switch (key) {
-      // Read, or said by us in our own way; `obfuscation` is padding.
+      // Carried, or written by the conversion itself; `obfuscation` is padding.
       case 'id':
       case 'object':
       case 'created':
@@ -71,7 +71,7 @@ export function noteUnreadBody(body: JsonObject, unread: Set<string>): void {
     }
 }
 
-/** Adds what a choice and its message or delta say that nobody reads. */
+/** Adds labels for what a choice and its message or delta hold and no format carries. */
 export function noteUnreadChoice(choice: JsonObject, message: JsonObject, unread: Set<string>): void {
   for (const key in choice)
     switch (key) {
@@ -165,17 +165,17 @@ function isRedacted(block: unknown): boolean {
   return isObject(block) && block['type'] === 'redacted_thinking';
 }
 
-/** Signatures of calls elsewhere than in `extra_content`: nobody could put them back where they were. */
+/** Signatures of calls outside `extra_content`: they could not be put back. */
 function noteCall(call: unknown, unread: Set<string>): void {
   if (!isObject(call)) return;
   const { function: body } = call;
   if (hasMore(call, callFields) || (isObject(body) && hasMore(body, functionFields))) unread.add('signature');
 }
 
-/** Deeper than any member of an answer: recursion must end, and 100,000 levels would exhaust the stack. */
+/** Deeper than any member of a real answer: 100,000 levels would exhaust the stack. */
 const deepest = 8;
 
-/** Nothing, zero and what is empty say nothing. */
+/** Whether a value carries something: null, zero and what is empty do not. */
 function says(value: unknown, depth = 0): boolean {
   if (!value) return false;
   if (typeof value !== 'object' || depth === deepest) return true;

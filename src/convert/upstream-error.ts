@@ -28,7 +28,7 @@ export function readReportedError(body: unknown): UpstreamFault | undefined {
   return new UpstreamFault('reported', message, { status: statusOf(code, type), code, type });
 }
 
-/** Not 429: "too many tokens" is there a matter of the minute. 502 stands for errors in a stream that have no status. */
+/** Not 429, where "too many tokens" is about a rate limit. 502 is the status of stream errors without one. */
 const overflowStatuses: ReadonlySet<number> = new Set([400, 413, 422, 500, 502]);
 
 /** Whether a fault says that the prompt does not fit into the model's context. */
@@ -73,7 +73,7 @@ function codeOf(said: JsonObject): string | undefined {
   return typeof status === 'string' && status !== '' ? safeMessage(status).slice(0, 100) : undefined;
 }
 
-/** A Map: a node's word may be the name of a member that every object has. */
+/** A Map, because a node's word may be the name of a member that every object has. */
 const statusOfWord: ReadonlyMap<string, number> = new Map([
   ['invalid_request_error', 400],
   ['invalid_prompt', 400],

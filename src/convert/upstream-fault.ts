@@ -12,7 +12,7 @@ export type FaultKind =
   | 'timeout'
   | 'interrupted';
 
-/** What a node said about its failure, where it said something. */
+/** What a node reported about its failure. */
 export interface FaultDetails {
   /** HTTP status that fits: the node's own, else 502, or 504 for timeouts. */
   readonly status?: number | undefined;
