@@ -17,7 +17,7 @@ const sources = globSync('{src,test,scripts}/**/*.{ts,mjs,md}').map((path) => `/
 test.each(documents)('what %s names is there', (document) => {
   const text = readFileSync(document, 'utf8');
   const beside = (path: string) => join(dirname(document), path);
-  // A name alone is in the folder that the text around it tells of.
+  // A name without a folder is in the folder that the text around it names.
   const names = [...text.matchAll(/`([\w./-]+\.(?:ts|mjs|md))`/g)].map(([, name = '']) => name);
   const isThere = (name: string) =>
     [name, beside(name), join('src', name)].some(existsSync) ||
@@ -32,7 +32,7 @@ test.each(documents)('what %s names is there', (document) => {
   expect(lost.map(([link]) => link)).toEqual([]);
 });
 
-/** What a link may name behind `#`: the headings of a text of Markdown, as GitHub makes anchors of them. */
+/** The anchors that a link may name after `#`: those that GitHub makes of the headings of a Markdown text. */
 function anchorsIn(text: string): string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading
@@ -50,14 +50,14 @@ test.each(documents)('metrics and variables that %s names are there', (document)
     ([, name = '']) => name,
   );
   expect(named.filter((name) => !metrics.includes(name) && !name.endsWith('_'))).toEqual([]);
-  // `MODEL_GATEWAY_LOG_LEVEL` is `--log-level`; those of tests are theirs.
+  // `MODEL_GATEWAY_LOG_LEVEL` is `--log-level`; tests have variables of their own.
   const variables = [...text.matchAll(/\bMODEL_GATEWAY_(?!TEST_)([A-Z_]+[A-Z])\b/g)].map(([, name = '']) =>
     name.toLowerCase().replaceAll('_', '-'),
   );
   expect(variables.filter((name) => !Object.hasOwn(flags, name))).toEqual([]);
 });
 
-test('every folder of src is told of', () => {
+test('src/README.md names every folder of src', () => {
   const text = readFileSync('src/README.md', 'utf8');
   const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(folders.map(({ name }) => name).filter((name) => !text.includes(`\`${name}/\``))).toEqual([]);
