@@ -9,7 +9,7 @@ import type { KeyRow, NodeRow, PageKind, Row } from './shapes.ts';
 export function rowOf(declared: Declared<PageKind>): Row {
   const { resource, managedBy, kept } = declared;
   const row = resource.kind === 'UpstreamNode' ? nodeRow(resource, managedBy) : keyRow(resource, managedBy);
-  return kept === undefined ? row : { ...row, kept, message: `Edits are refused: ${kept}. ${row.message}` };
+  return kept === undefined ? row : { ...row, kept };
 }
 
 function nodeRow(

@@ -36,6 +36,11 @@ beforeAll(async () => {
         models: [{ name: 'beta', enabled: false }],
       }),
       'large.yaml': manifest('UpstreamNode', 'large', { baseURL: large.url }),
+      'kept.yaml': manifest('UpstreamNode', 'kept', {
+        baseURL: upstream.url,
+        displayName: 'The model server whose manifest somebody broke',
+      }),
+      'broken.yaml': manifest('APIKey', 'broken', { hash: keyWithHash().hash }),
       'rotated.yaml': manifest('APIKey', 'rotated', {
         secretName: 'rotated',
         rotation: { revision: 1, overlapSeconds: 300 },
@@ -238,4 +243,39 @@ test('of many pages in one browser four are live; one that gave way says so, and
   await live.waitFor();
   const states = () => Promise.all(others.map((other) => other.locator('.connection').textContent()));
   await expect.poll(states).toEqual([...Array(4).fill('paused'), ...Array(3).fill('live')]);
+});
+
+test('what is kept in its last good version says so, on a phone too, and takes no edit', async () => {
+  const { write } = standalone.folders;
+  const unkept = await standalone.manifest('kept.yaml');
+  await using person = await sit('/nodes?search=kept', { viewport: { width: 375, height: 740 } });
+  const { page } = person;
+  await page.getByRole('row', { name: /ready/ }).waitFor();
+  await write('kept.yaml', `${unkept.trimEnd()}\n  priority: 500\n`);
+  await write('broken.yaml', 'foo: [bar');
+  const box = await page
+    .getByRole('row', { name: /last good/ })
+    .locator('.phase')
+    .boundingBox();
+  expect((box?.x ?? Number.NaN) + (box?.width ?? Number.NaN)).toBeLessThanOrEqual(375 - 12);
+  const why = /It cannot be changed: the last good version is in force.*kept\.yaml:\d+/;
+  const off = async (names: readonly string[], reason: RegExp): Promise<void> => {
+    for (const name of names) {
+      const button = page.getByRole('button', { name, exact: true });
+      await expect.poll(() => button.isDisabled(), { message: name }).toBe(true);
+      expect(await button.getAttribute('title'), name).toMatch(reason);
+    }
+  };
+  await page.getByRole('checkbox', { name: 'Select kept' }).check();
+  await off(['Enable', 'Disable', 'Synchronize'], why);
+  await person.visit('/nodes/default/kept');
+  await page.getByRole('heading', { name: 'last good version' }).waitFor();
+  await off(['Disable', 'Synchronize', 'Delete'], why);
+  await page.getByRole('note').getByText(why).waitFor();
+  expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+  await person.visit('/keys/default/broken');
+  await off(['Disable', 'Revoke'], /It cannot be changed.*broken\.yaml:1/);
+  await write('kept.yaml', unkept);
+  await person.visit('/nodes/default/kept');
+  await expect.poll(() => page.getByRole('button', { name: 'Save' }).isEnabled()).toBe(true);
 });

@@ -36,8 +36,8 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
   if (detail === undefined)
     return html`<section><h1>${name}</h1><p aria-busy="true">Reading the key…</p></section>`;
   const row = detail.row as KeyRow;
-  const denied = denial(place, rights, kind, 'edit', row.managedBy);
-  const noDelete = denial(place, rights, kind, 'remove', row.managedBy);
+  const denied = denial(place, rights, kind, 'edit', row);
+  const noDelete = denial(place, rights, kind, 'remove', row);
   const noRotation =
     row.secretName === undefined
       ? 'A key given by its hash is replaced by another key: create one, then revoke this one.'
@@ -46,7 +46,7 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
   return html`<section>
     <nav class="trail" aria-label="Breadcrumb"><a href=${keysPath(kind)}>Keys</a> / ${row.namespace} / ${row.name}</nav>
     <div class="head">
-      <h1>${row.displayName}${!row.enabled && html` <span class="badge">disabled</span>`}</h1>
+      <h1>${row.displayName}${!row.enabled && html` <span class="badge">disabled</span>`}${row.kept && html` <span class="badge">last good version</span>`}</h1>
       <div class="actions">
         <button class="outline" disabled=${denied !== undefined} title=${denied} onClick=${() => void setEnabled([ref], !row.enabled)}>
           ${row.enabled ? 'Disable' : 'Enable'}

@@ -40,8 +40,8 @@ export function KeysPage({ place, kind }: { place: Place; kind: KeyKind }): View
     ),
   );
   const chosen = shown.filter((key) => ticked.has(idOf(key)));
-  const locked = chosen.find((key) => denial(place, rights, kind, 'edit', key.managedBy) !== undefined);
-  const why = locked && denial(place, rights, kind, 'edit', locked.managedBy);
+  const locked = chosen.find((key) => denial(place, rights, kind, 'edit', key) !== undefined);
+  const why = locked && denial(place, rights, kind, 'edit', locked);
   const noCreate = denial(place, rights, kind, 'create');
   const off = chosen.length === 0 || why !== undefined;
 
@@ -95,7 +95,7 @@ const columns: readonly Column<KeyRow>[] = [
     cell: (key) => html`<a class="name" href=${keyPath(key)} title=${key.displayName}>${key.displayName}</a>
       ${key.displayName !== key.name && html` <small class="muted wide">${key.name}</small>`}
       ${key.managedBy && html` <small class="badge" title=${`Managed by ${key.managedBy}`}>managed</small>`}
-      ${key.kept && html` <small class="badge" title=${key.kept}>last good version</small>`}`,
+      ${key.kept && html` <small class="badge" title=${key.kept}>last good<span class="wide"> version</span></small>`}`,
     sort: (key) => key.displayName,
   },
   { title: 'Namespace', cell: (key) => key.namespace, sort: (key) => key.namespace, wide: true },

@@ -39,14 +39,14 @@ export function NodePage(props: { place: Place; namespace: string; name: string;
     return html`<section><h1>${name}</h1><p aria-busy="true">Reading the node…</p></section>`;
   const row = detail.row as NodeRow;
   const node = detail.resource as NodeResource;
-  const denied = denial(place, rights, 'UpstreamNode', 'edit', row.managedBy);
-  const noDelete = denial(place, rights, 'UpstreamNode', 'remove', row.managedBy);
+  const denied = denial(place, rights, 'UpstreamNode', 'edit', row);
+  const noDelete = denial(place, rights, 'UpstreamNode', 'remove', row);
   const path = nodePath(row);
 
   return html`<section>
     <nav class="trail" aria-label="Breadcrumb"><a href="/nodes">Nodes</a> / ${row.namespace} / ${row.name}</nav>
     <div class="head">
-      <h1>${row.displayName} <${Phase} phase=${row.phase} title=${row.message} />${!row.enabled && html` <span class="badge">disabled</span>`}</h1>
+      <h1>${row.displayName} <${Phase} phase=${row.phase} title=${row.message} />${!row.enabled && html` <span class="badge">disabled</span>`}${row.kept && html` <span class="badge">last good version</span>`}</h1>
       <div class="actions">
         <button class="outline" disabled=${denied !== undefined} title=${denied} onClick=${() => void setEnabled([ref], !row.enabled)}>
           ${row.enabled ? 'Disable' : 'Enable'}

@@ -42,10 +42,8 @@ export function NodesPage({ place }: { place: Place }): View {
   const shown = nodes.filter((node) => matches(node, text, phase, namespace));
   const namespaces = [...new Set(nodes.map((node) => node.namespace))].sort();
   const chosen = shown.filter((node) => ticked.has(idOf(node)));
-  const locked = chosen.find(
-    (node) => denial(place, rights, 'UpstreamNode', 'edit', node.managedBy) !== undefined,
-  );
-  const why = locked && denial(place, rights, 'UpstreamNode', 'edit', locked.managedBy);
+  const locked = chosen.find((node) => denial(place, rights, 'UpstreamNode', 'edit', node) !== undefined);
+  const why = locked && denial(place, rights, 'UpstreamNode', 'edit', locked);
   const noCreate = denial(place, rights, 'UpstreamNode', 'create');
   const columns = useMemo(() => columnsOf(namespaces.length > 1), [namespaces.length > 1]);
 
@@ -140,7 +138,7 @@ function columnsOf(several: boolean): readonly Column<NodeRow>[] {
       ) => html`<a class="name" href=${nodePath(node)} title=${node.displayName}>${node.displayName}</a>
         ${node.displayName !== node.name && html` <small class="muted wide">${node.name}</small>`}
         ${node.managedBy && html` <small class="badge" title=${`Managed by ${node.managedBy}`}>managed</small>`}
-        ${node.kept && html` <small class="badge" title=${node.kept}>last good version</small>`}`,
+        ${node.kept && html` <small class="badge" title=${node.kept}>last good<span class="wide"> version</span></small>`}`,
       sort: (node) => node.displayName,
     },
     ...(several ? [namespace] : []),

@@ -1,4 +1,4 @@
-import type { PageKind, Place, Rights } from '../shapes.ts';
+import type { PageKind, Place, Rights, Row } from '../shapes.ts';
 import { useEffect, useState } from './htm-preact.js';
 import { readRights } from './server.ts';
 
@@ -30,12 +30,13 @@ export function denial(
   rights: Rights | undefined,
   kind: PageKind,
   act: 'create' | 'edit' | 'remove',
-  managedBy?: string,
+  row: Pick<Row, 'managedBy' | 'kept'> = { managedBy: undefined },
 ): string | undefined {
   if (place.readOnly !== undefined) return place.readOnly;
-  if (managedBy !== undefined && act !== 'create') {
+  const { managedBy, kept } = row;
+  if (managedBy !== undefined)
     return `It is managed by ${managedBy}, which would undo a change made here. Change it there.`;
-  }
+  if (kept !== undefined) return `It cannot be changed: ${kept}.`;
   const right = rights?.[kind][act];
   return right === undefined || right === true ? undefined : right;
 }
