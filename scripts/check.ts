@@ -7,6 +7,7 @@ const checks = [
   { name: 'types of the page', command: 'tsc', args: ['-p', 'src/console/page'] },
   { name: 'style, imports, lint', command: 'biome', args: ['ci', '--colors=off', '--log-level=warn', '.'] },
   { name: 'reading by type', command: 'node', args: ['scripts/typed-reading.ts'] },
+  { name: 'plain words', command: 'node', args: ['scripts/words.ts'] },
   { name: 'unused code', command: 'knip', args: [] },
   { name: 'generated files', command: 'node', args: ['scripts/generate.ts', '--check'] },
 ];
