@@ -40,7 +40,7 @@ beforeAll(async () => {
         baseURL: upstream.url,
         displayName: 'The model server whose manifest somebody broke',
       }),
-      'broken.yaml': manifest('APIKey', 'broken', { hash: keyWithHash().hash }),
+      'torn.yaml': manifest('APIKey', 'torn', { hash: keyWithHash().hash }),
       'rotated.yaml': manifest('APIKey', 'rotated', {
         secretName: 'rotated',
         rotation: { revision: 1, overlapSeconds: 300 },
@@ -252,7 +252,7 @@ test('what is kept in its last good version says so, on a phone too, and takes n
   const { page } = person;
   await page.getByRole('row', { name: /ready/ }).waitFor();
   await write('kept.yaml', `${unkept.trimEnd()}\n  priority: 500\n`);
-  await write('broken.yaml', 'foo: [bar');
+  await write('torn.yaml', 'foo: [bar');
   const box = await page
     .getByRole('row', { name: /last good/ })
     .locator('.phase')
@@ -273,8 +273,8 @@ test('what is kept in its last good version says so, on a phone too, and takes n
   await off(['Disable', 'Synchronize', 'Delete'], why);
   await page.getByRole('note').getByText(why).waitFor();
   expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
-  await person.visit('/keys/default/broken');
-  await off(['Disable', 'Revoke'], /It cannot be changed.*broken\.yaml:1/);
+  await person.visit('/keys/default/torn');
+  await off(['Disable', 'Revoke'], /It cannot be changed.*torn\.yaml:1/);
   await write('kept.yaml', unkept);
   await person.visit('/nodes/default/kept');
   await expect.poll(() => page.getByRole('button', { name: 'Save' }).isEnabled()).toBe(true);
