@@ -2,40 +2,40 @@ import type { LineOutput } from './line-output.ts';
 import { type LogFormat, type LogLevel, logLevels, textLines, withoutKeys, withoutSteering } from './log.ts';
 import type { RequestRecord } from './request-record.ts';
 
-/** Which requests have a line. A number is the share of those that went well; the others have one always. */
+/** Which requests are logged. A number is the share of successful requests; failed ones are always logged. */
 export type AccessLogChoice = 'all' | 'failed' | 'off' | number;
 
-/** What a line tells of a request besides what is counted. Nothing of it comes from a body. */
+/** What a line says about a request beyond the metrics' record. Nothing here comes from a request's body. */
 export interface AccessRecord extends RequestRecord {
   readonly requestId: string;
   /** The caller's key, `namespace/name`. */
   readonly key: string | undefined;
-  /** The model as the caller named it, where some manifest does too. */
+  /** The model name that the caller sent, if some manifest has that name. */
   readonly asked: string | undefined;
   /** How attempts failed, by node. */
   readonly failed: readonly string[] | undefined;
   readonly conversion: string | undefined;
   readonly dropped: readonly string[] | undefined;
-  /** How an answer broke off that had begun. */
+  /** Why an answer that had begun was cut off. */
   readonly broke: string | undefined;
-  /** What the gateway said of its error. */
+  /** The message of the gateway's error. */
   readonly errorMessage: string | undefined;
   readonly traceId: string | undefined;
 }
 
 export type AccessLog = (record: AccessRecord) => void;
 
-/** The answers that say that no node could do it; 529 is 503 in the Anthropic shape. */
+/** The statuses that say that no node could serve the request; 529 is 503 in the Anthropic shape. */
 const upstreamTrouble: ReadonlySet<number> = new Set([502, 503, 504, 529]);
-/** Longest text of an error or a list in a line. */
+/** Longest error text or list in a line, in characters. */
 const longestText = 500;
-/** Lines in one second: a caller that hammers with a bad key must not fill a disk. */
+/** Lines per second: a caller that repeats a bad key at full speed must not fill a disk. */
 const mostLines = 5_000;
 
 /**
- * One line of JSON for each request that `choice` wants, given to `write`. At the level `warn` where no node could do
- * it, else `info`; at `debug`, where that is logged, those that are not wanted. Texts are bounded and what could steer a
- * terminal is escaped. Lines are joined by hand, from names that were escaped once: a logger takes twice as long.
+ * Writes one line of JSON for each request that `choice` selects, at level `warn` if no node could serve the request,
+ * else at `info`. Requests that are not selected are logged at `debug`. Texts are bounded, and characters that could control
+ * a terminal are escaped. Lines are concatenated here from names that were escaped once: a logger takes twice as long.
  *
  * `now` is in milliseconds since 1970, `random` in [0, 1).
  */
@@ -114,7 +114,7 @@ function lineOf(record: AccessRecord, level: string, role: string, nowMs: number
   return `${line},"msg":"Answered a request"}\n`;
 }
 
-/** The second that was written last; making it anew takes a third of a line's time. */
+/** The timestamp of the last line, to the second: formatting it again takes a third of a line's time. */
 const lastSecond = { number: Number.NaN, text: '' };
 
 function isoTime(ms: number): string {
@@ -126,7 +126,7 @@ function isoTime(ms: number): string {
   return `${lastSecond.text}${String(whole % 1000).padStart(3, '0')}Z`;
 }
 
-/** Names of manifests that were escaped before. */
+/** Cache of escaped names from manifests. */
 const names = new Map<string, string>();
 const mostNames = 10_000;
 
@@ -153,7 +153,7 @@ function quoted(text: string): string {
   return withoutSteering(JSON.stringify(bounded));
 }
 
-/** What writes the access log's lines in a format: lines of JSON together with others, text at once. */
+/** Returns what writes access log lines in a format: JSON lines are batched, text is written at once. */
 export function accessLogWriter(format: LogFormat, output: LineOutput): (line: string) => void {
   if (format === 'json') return output.writeLater;
   const lines = textLines(output);

@@ -9,16 +9,16 @@ export interface AdminServer {
   close(): Promise<void>;
 }
 
-/** What the admin port answers, to anybody who reaches it. */
+/** What the admin port serves, without authentication. */
 export const adminPaths: readonly string[] = ['/livez', '/readyz', '/metrics'];
 
-/** As Kubernetes' own endpoints take it: `?verbose`. */
+/** The query of Kubernetes' own health endpoints: `?verbose`. */
 function isVerbose(url: string | undefined): boolean {
   return new URLSearchParams(url?.split('?')[1]).has('verbose');
 }
 
 /**
- * The second port: `/livez`, `/readyz` and `/metrics`, and nothing else. `/livez` says only that the event loop turns;
+ * The second port: `/livez`, `/readyz` and `/metrics`, and nothing else. `/livez` says only that the event loop runs;
  * it never asks the API server or a node, or their outage would restart every pod at once. `unready` returns why the
  * process should get no traffic, or undefined when it should.
  *
@@ -29,7 +29,7 @@ export async function startAdminServer(options: {
   port: number;
   registry: Registry;
   unready: () => string | undefined;
-  /** Lines that `/readyz?verbose` adds: what is wrong and no reason to get no traffic. */
+  /** Lines that `/readyz?verbose` adds: problems that do not make the process unready. */
   remarks?: () => readonly string[];
 }): Promise<AdminServer> {
   const answer: RequestListener = async (request, response) => {

@@ -1,12 +1,12 @@
 import type { Registry } from 'prom-client';
 import { registerCollected, type Sample } from './collected-metric.ts';
 
-/** Counts attempts on nodes. `node` is one of a manifest, `outcome` one of a closed set. */
+/** Counts attempts on nodes. `node` comes from a manifest, `outcome` from a closed set. */
 export interface AttemptMetrics {
   attempted(node: string, outcome: string): void;
-  /** The node is gone: its series end. */
+  /** Removes the series of a deleted node. */
   forget(node: string): void;
-  /** Hands over what is read at each scrape: how often each node's requests were sent again on a fresh connection. */
+  /** Registers the source that is read at each scrape: how often each node's requests were sent again on a fresh connection. */
   observe(replays: () => Iterable<{ readonly node: string; readonly value: number }>): void;
 }
 

@@ -12,13 +12,13 @@ export interface OpenCircuit {
 export interface CircuitMetrics {
   /** A circuit has opened. */
   opened(node: string): void;
-  /** The node is gone: its series end. */
+  /** Removes the series of a deleted node. */
   forget(node: string): void;
-  /** Hands over what is read at each scrape. */
+  /** Registers the source that is read at each scrape. */
   observe(read: () => Iterable<OpenCircuit>): void;
 }
 
-/** Circuits shown at each scrape; `modelgateway_circuits_open` counts those beyond too. */
+/** Most circuits shown at each scrape; `modelgateway_circuits_open` counts all of them. */
 const mostShown = 2_000;
 
 /** Registers the `modelgateway_circuit*` metrics. */

@@ -1,7 +1,7 @@
 import type { Metric, Registry } from 'prom-client';
 import type { Distribution } from './distribution.ts';
 
-/** One line of a metric. `metricName` differs from the metric's for the parts of histograms and summaries. */
+/** One line of a metric. For parts of histograms and summaries `metricName` is not the metric's name. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
@@ -16,7 +16,7 @@ export interface CollectedMetric {
 }
 
 /**
- * Registers a metric whose samples are made at each scrape from what stands elsewhere. prom-client's own metrics find a
+ * Registers a metric whose samples are computed at each scrape from values kept elsewhere. prom-client's own metrics find a
  * series by a text that they join from its labels, at each count and at each scrape: 3 % of a small request, and half of
  * a scrape.
  */
@@ -34,7 +34,7 @@ export function registerCollected(
     get: () => Promise.resolve({ name, help, type, aggregator: 'sum', values: [...collect()] }),
     reset: () => {},
   };
-  // The type says that a metric is one of prom-client's own classes; what the registry calls is `get` and `reset`.
+  // The type demands one of prom-client's own classes, but the registry calls only `get` and `reset`.
   registry.registerMetric(metric as unknown as Metric);
 }
 

@@ -1,17 +1,17 @@
 import type { Registry } from 'prom-client';
 import { registerCollected, type Sample } from './collected-metric.ts';
 
-/** Counts what the gateway's conversions do. Every argument comes from a closed set, or is a node of a manifest. */
+/** Counts what the gateway's conversions do. Every argument comes from a closed set, or names a node of a manifest. */
 export interface ConversionMetrics {
-  /** The conversions that there are: their series begin at 0. */
+  /** All conversions: their series begin at 0. */
   readonly declare: (conversions: Iterable<string>) => void;
   /** A conversion ran, such as `messages->chat`. */
   readonly converted: (conversion: string) => void;
   /** A field of a request could not be carried to the node. */
   readonly dropped: (conversion: string, field: string) => void;
-  /** Something in a reply could not be said in the caller's format. */
+  /** A part of a reply could not be expressed in the caller's format. */
   readonly lost: (conversion: string, what: string) => void;
-  /** A node answered 400 to what the `spec.dialect` setting would keep from it. */
+  /** A node answered 400 to a field that the setting of `spec.dialect` would not send to it. */
   readonly refusedByNode: (node: string, setting: string) => void;
 }
 
@@ -59,7 +59,7 @@ interface PairMetric {
   readonly labelNames: readonly [string, string];
 }
 
-/** A counter of two labels; answers what counts. */
+/** Registers a counter with two labels; returns the function that increments it. */
 function registerPairs(
   registry: Registry,
   { name, help, labelNames }: PairMetric,

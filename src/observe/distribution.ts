@@ -1,7 +1,7 @@
-/** How many values there were up to each bound, and their sum: one series of a histogram. */
+/** One series of a histogram: how many values fell into each bucket, and the sum of all values. */
 export class Distribution {
   readonly bounds: readonly number[];
-  /** Values up to each bound and above the one before; the last is for those above all. */
+  /** The count of each bucket: values above the previous bound, up to this one. The last bucket has no upper bound. */
   readonly counts: number[];
   sum = 0;
 

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** What a thrown value says: never throws itself, whatever was thrown. */
+/** The message of any thrown value. Never throws. */
 export function errorText(error: unknown): string {
   if (error instanceof Error) return error.message;
   return typeof error === 'string'
@@ -8,7 +8,7 @@ export function errorText(error: unknown): string {
     : inspect(error, { depth: 1, breakLength: Number.POSITIVE_INFINITY });
 }
 
-/** The `code` of an error of the system (`ENOENT`); undefined where it has none. */
+/** The `code` of a system error (`ENOENT`); undefined if it has none. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

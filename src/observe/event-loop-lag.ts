@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Gauge, type Registry } from 'prom-client';
 
-/** How often the event loop is looked at, in milliseconds. Each look wakes a process that has nothing to do. */
+/** How often the event loop is sampled, in milliseconds. Each sample wakes an idle process. */
 const everyMs = 100;
 
-/** The times from look to look, in nanoseconds. */
+/** The times between samples, in nanoseconds. */
 type Times = ReturnType<typeof monitorEventLoopDelay>;
 
 const statistics: Readonly<Record<string, (times: Times) => number>> = {
@@ -18,8 +18,8 @@ const statistics: Readonly<Record<string, (times: Times) => number>> = {
 };
 
 /**
- * Registers `nodejs_eventloop_lag_*_seconds` since the scrape before, in place of prom-client's own of these names: those
- * look every 10 ms, for which a process at rest took 1 % of a core, and tell these 10 ms as lag.
+ * Registers `nodejs_eventloop_lag_*_seconds` since the previous scrape. They replace prom-client's metrics of the same names,
+ * which sample every 10 ms, report these 10 ms as lag, and cost an idle process 1 % of a core.
  */
 export function replaceEventLoopLag(registry: Registry): void {
   const times = monitorEventLoopDelay({ resolution: everyMs });
@@ -33,7 +33,7 @@ export function replaceEventLoopLag(registry: Registry): void {
     const name = `nodejs_eventloop_lag_${statistic}_seconds`;
     registry.removeSingleMetric(name);
     const help = `Event loop delays since the scrape before: ${statistic}.`;
-    // The first of them reads for all, before the others are asked.
+    // The registry collects the first metric first: it reads the values for all.
     const first = readings.length === 0 ? { collect } : {};
     const gauge = new Gauge({ name, help, registers: [registry], ...first });
     readings.push(() => gauge.set(times.count === 0 ? 0 : value(times) / 1e9));

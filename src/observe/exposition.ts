@@ -1,17 +1,17 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 
-/** Lines written before other work gets its turn. */
+/** Lines written before the event loop goes on to other work. */
 const linesPerTurn = 500;
 
 /**
- * All metrics of a registry in Prometheus' text format. Written in turns: with a thousand nodes it is 20,000 lines, and
- * in one go they would hold up every stream for 40 ms.
+ * All metrics of a registry in Prometheus' text format. The function yields to the event loop in between: a thousand nodes make
+ * 20,000 lines, which would delay every stream by 40 ms if they were written at once.
  */
 export async function exposition(registry: Registry): Promise<string> {
   const parts: string[] = [];
   let lines: string[] = [];
-  // Its type says nothing of `get`, which every metric has.
+  // Every metric has `get`, but its type does not declare it.
   for (const metric of registry.getMetricsAsArray() as unknown as { get(): Promise<Collected> }[]) {
     const { name, help, type, values } = await metric.get();
     lines.push(`# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`);

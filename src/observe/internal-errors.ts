@@ -1,15 +1,15 @@
 import { Counter, type Registry } from 'prom-client';
 import type { Log } from './log.ts';
 
-/** What was being handled when something was thrown that nobody expected. A closed set, because it is a label. */
+/** What was being handled when an unexpected error was thrown. A closed set, because it is a label. */
 export const internalErrorPlaces = [
   /** A caller's request, from its head to the choice of a node. */
   'request',
-  /** A node's answer: its bytes, head, a piece, its end, its error; or the caller's side of it. */
+  /** A node's answer: its head, a piece, its end or its error; or writing it to the caller. */
   'answer',
   /** The record of a request that has ended: metrics, access log, span. */
   'record',
-  /** A change of the resources, by one of those who follow them. */
+  /** A change of the resources, in one of the store's listeners. */
   'change',
   /** An object of the API server. */
   'object',
@@ -17,7 +17,7 @@ export const internalErrorPlaces = [
 
 export type InternalErrorPlace = (typeof internalErrorPlaces)[number];
 
-/** Reports what was thrown where nothing should be; the rest of the process goes on. Never throws. */
+/** Reports an unexpected error; the process continues. Never throws. */
 export type InternalErrors = (place: InternalErrorPlace, error: unknown, requestId?: string) => void;
 
 const name = 'modelgateway_internal_errors_total';
@@ -36,7 +36,7 @@ export function registerInternalErrors(registry: Registry): Counter<'place'> {
   return counter;
 }
 
-/** Logs each fault once, and counts it. */
+/** Logs and counts each unexpected error. */
 export function createInternalErrors(registry: Registry, log: Log): InternalErrors {
   const counter = registerInternalErrors(registry);
   return (place, error, requestId) => {
@@ -47,7 +47,7 @@ export function createInternalErrors(registry: Registry, log: Log): InternalErro
         'Failed unexpectedly; what it was handling is given up',
       );
     } catch {
-      // A log that cannot be written, or an error that cannot be read, must not end what a fault did not.
+      // Logging may itself throw; that must not end a process that survived the error.
     }
   };
 }

@@ -1,46 +1,46 @@
 import { writeSync } from 'node:fs';
 import process from 'node:process';
 
-/** Where the lines of the log and of the access log go, in one order. Neither call throws, or waits for the reader. */
+/** The output of the log and the access log, in order. No call throws or waits for the reader. */
 export interface LineOutput {
-  /** Writes a line now, behind those that wait. */
+  /** Writes a line now, after those that are buffered. */
   write(line: string): void;
-  /** Writes a line together with others, a quarter of a second later at the latest. */
+  /** Buffers a line; it is written with others within a quarter of a second. */
   writeLater(line: string): void;
-  /** Writes what waits, and gives a reader that is behind one second for it: at the end of the process. */
+  /** Writes all that is buffered, waiting up to one second for a slow reader. For the end of the process. */
   end(): void;
 }
 
 export interface LineOutputOptions {
-  /** Answers how many of the bytes were written; throws an error with the code EAGAIN if the reader has no room now. */
+  /** Returns how many bytes were written; throws an error with the code EAGAIN if the pipe is full. */
   readonly take: (bytes: Buffer) => number;
   /** Called for lines that are dropped. */
   readonly onDropped: (lines: number) => void;
-  /** Everything that waited is written again, after `dropped` lines were not. */
+  /** The buffer is empty again, after `dropped` lines were lost. */
   readonly onRecovered: (dropped: number) => void;
 }
 
-/** A call of the system for each line costs as much as the line. */
+/** How long lines are buffered: a system call for each line costs as much as composing it. */
 const pieceLength = 8 * 1024;
 const latestMs = 250;
 const retryMs = 20;
 const lastTries = 50;
-/** What may wait for a reader, in characters. The process's own log has as much again as the access log. */
+/** Most characters buffered for a slow reader. The access log may use half of them, so that the process's own log has room. */
 const mostWaiting = 2 * 1024 * 1024;
 const mostWaitingLater = 1024 * 1024;
 const lineFeed = 0x0a;
 const nothing = Buffer.alloc(0);
 
 /**
- * Writes lines, and keeps those that the reader has no room for until it has; beyond a bound they are dropped. A write that
- * waits for the reader would stop every stream of the process for as long as a log driver stands still. (sonic-boom either
- * sleeps then, or waits in one of libuv's four threads, which name look-ups and bodies need.)
+ * Writes lines. While the pipe is full, lines are buffered up to a bound and dropped beyond it. A blocking write would stop
+ * every stream of the process while a log driver hangs. (sonic-boom then either sleeps, or blocks one of libuv's four
+ * threads, which name look-ups and bodies need.)
  */
 export function createLineOutput({ take, onDropped, onRecovered }: LineOutputOptions): LineOutput {
   let lines: string[] = [];
-  /** The length of `lines` together. */
+  /** The total length of `lines`. */
   let length = 0;
-  /** What of earlier lines is not written yet; it begins within a line. */
+  /** The unwritten rest of earlier lines; it may begin in the middle of a line. */
   let rest: Buffer = nothing;
   let isBehind = false;
   let dropped = 0;
@@ -112,9 +112,9 @@ export function createLineOutput({ take, onDropped, onRecovered }: LineOutputOpt
   };
 }
 
-/** Lines to stdout; what waits is written when the process ends. Once for a process. */
+/** Lines to stdout; the buffer is flushed when the process ends. Call it once per process. */
 export function stdoutLines(options: Omit<LineOutputOptions, 'take'>): LineOutput {
-  // By opening it Node.js sets pipes and sockets to answer EAGAIN where they would block.
+  // When Node.js opens stdout it makes pipes and sockets non-blocking: a full one returns EAGAIN.
   process.stdout.on('error', () => {});
   const output = createLineOutput({ ...options, take: (bytes) => writeSync(1, bytes) });
   process.on('exit', output.end);

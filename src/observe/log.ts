@@ -9,7 +9,7 @@ export type LogFormat = (typeof logFormats)[number];
 
 /**
  * Fields that may hold a credential, wherever an object is logged whole. Not by pino's `redact`: its wildcard paths cost
- * more than the rest of a log line, which a first list of a thousand nodes felt.
+ * more than the rest of a log line, which slowed down the first list of a thousand nodes.
  */
 const secretFields: ReadonlySet<string> = new Set([
   'authorization',
@@ -23,10 +23,10 @@ const secretFields: ReadonlySet<string> = new Set([
   'token',
 ]);
 const deepestRedaction = 4;
-/** A key of ours, mistyped ones included: people send them in place of ids and model names, which errors quote. */
+/** A key text of this gateway, also a mistyped one: people send keys in place of ids and model names, which errors quote. */
 const keyText = /(mg[km]_)[0-9A-Za-z]{16,}/g;
 
-/** C1 controls (U+009B begins a command), marks that turn the direction of writing, line and paragraph separators. */
+/** C1 controls (U+009B begins a terminal command), marks that change the text direction, line and paragraph separators. */
 const steering = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose
 const unquotable = /[\s"=\x00-\x1f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
@@ -59,7 +59,7 @@ export function createLog(options: {
   );
 }
 
-/** The same fields or list with credentials left out; the object itself where there are none, which is nearly always. */
+/** A copy of the fields or list without credentials; the object itself if it holds none, as nearly always. */
 function redacted(fields: Record<string, unknown>, depth: number): Record<string, unknown> {
   let copy: Record<string, unknown> | undefined;
   for (const [name, value] of Object.entries(fields)) {
@@ -77,14 +77,14 @@ function redacted(fields: Record<string, unknown>, depth: number): Record<string
   return copy ?? fields;
 }
 
-/** A text without keys of ours in it. */
+/** The text with this gateway's key texts redacted. */
 export function withoutKeys(text: string): string {
   return text.includes('mgk_') || text.includes('mgm_') ? text.replace(keyText, '$1[redacted]') : text;
 }
 
 /**
- * A line of JSON in which nothing is left that could steer a terminal or that some readers take for a line end: JSON itself
- * escapes only what is below U+0020. All of it stands inside strings, where the escapes mean the same.
+ * Escapes the characters of a line of JSON that could control a terminal or that some readers take for a line end: JSON itself
+ * escapes only characters below U+0020. They occur only inside strings, where the escapes mean the same.
  */
 export function withoutSteering(line: string): string {
   return line.replace(steering, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);

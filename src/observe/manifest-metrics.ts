@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { registerCollected } from './collected-metric.ts';
 
-/** Registers how much of a folder of manifests is not in force; `counts` is read at each scrape. */
+/** Registers how many files and documents of a manifest folder are not in force; `counts` is read at each scrape. */
 export function registerManifestMetric(
   registry: Registry,
   counts: () => Readonly<Record<'file' | 'document' | 'object', number>>,

@@ -2,10 +2,10 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { replaceEventLoopLag } from './event-loop-lag.ts';
 import { registerInternalErrors } from './internal-errors.ts';
 
-/** How often prom-client is to look at the event loop, in milliseconds: as good as never, `replaceEventLoopLag` does. */
+/** How often prom-client samples the event loop, in milliseconds: practically never, because `replaceEventLoopLag` does it. */
 const neverMs = 2 ** 31 - 1;
 
-/** A registry with what every role has: Node's own metrics, `modelgateway_build_info`, `modelgateway_internal_errors_total`. */
+/** A registry with the metrics of every role: Node's own, `modelgateway_build_info`, `modelgateway_internal_errors_total`. */
 export function createRegistry(version: string, role: string): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: neverMs });
@@ -20,7 +20,7 @@ export function createRegistry(version: string, role: string): Registry {
   return registry;
 }
 
-/** Registers `modelgateway_log_lines_dropped_total`, which counts what is given to the function. */
+/** Registers `modelgateway_log_lines_dropped_total`; returns the function that adds to it. */
 export function createDroppedLinesCounter(registry: Registry): (lines: number) => void {
   const total = new Counter({
     name: 'modelgateway_log_lines_dropped_total',
@@ -55,7 +55,7 @@ export function createLeaderMetric(registry: Registry, name: string): (leads: bo
   return (leads) => status.set({ name }, leads ? 1 : 0);
 }
 
-/** What a store tells of itself: per kind whether it is complete, how much it holds, and how its watch fares. */
+/** What a store reports: per kind, whether its list is complete, how many objects it holds, and the state of its watch. */
 export interface StoreMetrics {
   synced(kind: string, synced: boolean): void;
   objects(kind: string, count: number): void;
@@ -93,7 +93,7 @@ export function createStoreMetrics(registry: Registry): StoreMetrics {
   return {
     synced(kind, value) {
       synced.set({ kind }, value ? 1 : 0);
-      // Told first of all: from here on rates begin at 0.
+      // The store reports this first: every series of the kind begins at 0 here, so that rates are right.
       for (const counter of [relists, rejected]) counter.inc({ kind }, 0);
     },
     objects: (kind, count) => objects.set({ kind }, count),

@@ -1,4 +1,4 @@
-/** What OpenTelemetry's conventions for generative AI call the operation of a route. */
+/** The name of a route's operation in OpenTelemetry's conventions for generative AI. */
 const operations: Readonly<Record<string, string>> = {
   '/v1/chat/completions': 'chat',
   '/v1/completions': 'text_completion',
@@ -8,7 +8,7 @@ const operations: Readonly<Record<string, string>> = {
   '/v1/messages/count_tokens': 'count_tokens',
 };
 
-/** Undefined where a route calls no model. */
+/** Undefined if the route calls no model. */
 export function operationOf(route: string): string | undefined {
   return Object.hasOwn(operations, route) ? operations[route] : undefined;
 }

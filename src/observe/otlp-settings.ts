@@ -1,4 +1,4 @@
-/** Where and how telemetry is exported, as the OTEL_* variables say. */
+/** Where and how telemetry is exported, from the OTEL_* variables. */
 export interface OtlpSettings {
   readonly traces: boolean;
   readonly metrics: boolean;
@@ -11,7 +11,7 @@ export interface OtlpSettings {
     readonly queueSize: number;
     readonly batchSize: number;
   };
-  /** One export; undefined where the exporters read it from a variable of their own. */
+  /** Timeout of one export; undefined if the exporters read it from a variable of their own. */
   readonly exportTimeoutMs: number | undefined;
 }
 
@@ -25,14 +25,14 @@ const samplerNames = [
 ] as const;
 export type SamplerName = (typeof samplerNames)[number];
 
-/** Short of the specification's 10 s, because an export that hangs holds up the end of the process. */
+/** Less than the specification's 10 s, because an export that hangs delays the end of the process. */
 const exportTimeoutMs = 5_000;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the standard variables of OpenTelemetry. Telemetry is exported where an endpoint is set (`settings` is undefined
- * else); `problems` says what could not be understood, and then the specification's default is in force.
+ * Reads OpenTelemetry's standard variables. Telemetry is exported only if an endpoint is set; otherwise `settings` is
+ * undefined. `problems` lists values that could not be read; the specification's default is used in their place.
  */
 export function readOtlpSettings(env: Env): {
   readonly settings: OtlpSettings | undefined;

@@ -1,6 +1,6 @@
 import type { RequestRecord, TokenUsage } from './request-record.ts';
 
-/** What a count is of. */
+/** The labels of a count. */
 export interface RequestLabels {
   readonly route: string;
   readonly model: string;
@@ -37,12 +37,12 @@ interface Count {
 
 type Tree<Leaf> = Map<string, Leaf>;
 
-/** Sets of labels; the models of further ones count as `other`, and from twice as many on their nodes too. */
+/** Most sets of labels. Beyond it the model counts as `other`; beyond twice as many the node does too. */
 const mostSets = 2_000;
 
 /**
  * Counts requests. prom-client joins the labels into a new text for each request to find its
- * counter, which costs as much as authenticating the caller; here each label is a look-up of a text that stands.
+ * counter, which costs as much as authenticating the caller; here each label is a look-up of an existing string.
  */
 export class RequestCounts {
   readonly #routes: Tree<Tree<Tree<Map<number, Count>>>> = new Map();
@@ -65,7 +65,7 @@ export class RequestCounts {
     if (tokens !== undefined) addTokens(count.ofModel, tokens);
   }
 
-  /** Hands over how many there were until now. */
+  /** Yields the number of requests of each set of labels. */
   *read(): Iterable<readonly [RequestLabels, number]> {
     for (const { labels, requests } of this.#counts) yield [labels, requests];
   }
@@ -78,7 +78,7 @@ export class RequestCounts {
     return this.#nodes.values();
   }
 
-  /** Ends the series of a node. */
+  /** Removes the series of a node. */
   forget(node: string): void {
     this.#nodes.delete(node);
     this.#models.delete(node);

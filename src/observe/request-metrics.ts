@@ -5,32 +5,32 @@ import { RequestCounts } from './request-counts.ts';
 import type { RequestRecord } from './request-record.ts';
 import { createRouteMeter, type RouteMeter } from './route-meter.ts';
 
-/** The gateway's metrics of requests. */
+/** The gateway's request metrics. */
 export interface RequestMetrics {
-  /** The standing meter of a route. Routes come from a closed set. */
+  /** The meter of a route; always the same object. Routes come from a closed set. */
   route(route: string): RouteMeter;
   /** A request has ended. */
   record(meter: RouteMeter, request: RequestRecord): void;
-  /** A node failed, and another one is tried. `reason` comes from the set that was declared. */
+  /** A node failed, and another one is tried. `reason` comes from the declared set. */
   failedOver(reason: string): void;
-  /** The node is gone: its series end. */
+  /** Removes the series of a deleted node. */
   forget(node: string): void;
   /** The closed sets that labels come from: their series begin at 0, so that the first one counts in a rate. */
   declare(sets: DeclaredSets): void;
-  /** Hands over what is read at each scrape. */
+  /** Registers the source that is read at each scrape. */
   observe(gauges: { readonly inFlight: () => number }): void;
 }
 
 interface DeclaredSets {
   readonly routes: Iterable<string>;
-  /** Names of the errors that callers may get from the gateway itself. */
+  /** Names of the gateway's own errors. */
   readonly errors: Iterable<string>;
-  /** Those of them that say that a key was refused. */
+  /** The errors among them that refuse a key. */
   readonly keyRefusals: ReadonlySet<string>;
   readonly failoverReasons: Iterable<string>;
 }
 
-/** The gateway's own metrics. Labels are bounded: where there are too many models they count as `other`. */
+/** The gateway's own metrics. Labels are bounded: if there are too many models, further ones count as `other`. */
 export function createRequestMetrics(registry: Registry): RequestMetrics {
   const counts = new RequestCounts();
   const meters = new Map<string, RouteMeter>();
@@ -120,7 +120,7 @@ function registerCounts(
     registry,
     {
       name: 'modelgateway_tokens_total',
-      help: 'Tokens that nodes told of. input holds cached_input, output holds reasoning.',
+      help: 'Tokens that nodes reported. input holds cached_input, output holds reasoning.',
       type: 'counter',
       labelNames: ['model', 'node', 'type'],
     },
@@ -212,7 +212,7 @@ function registerMeters(registry: Registry, meters: ReadonlyMap<string, RouteMet
     registry,
     {
       name: 'modelgateway_request_tokens',
-      help: 'Tokens of a request, where its node told them.',
+      help: 'Tokens of a request, if its node reported them.',
       type: 'histogram',
       labelNames: ['route', 'type'],
     },

@@ -1,4 +1,4 @@
-/** Tokens of one answer, as the node told them. 0: none, or not told apart. */
+/** Tokens of one answer, as the node reported them. 0: none, or not reported separately. */
 export interface TokenUsage {
   /** All input, cached included. */
   readonly input: number;
@@ -9,25 +9,25 @@ export interface TokenUsage {
   readonly reasoning: number;
 }
 
-/** One request that has ended, as metrics, access log and traces see it. Nothing of it comes from a body. */
+/** One finished request, for metrics, access log and traces. Nothing here comes from a request's body. */
 export interface RequestRecord {
-  /** The route's pattern, such as `/v1/chat/completions`; `unknown` for paths that there are not. */
+  /** The route's pattern, such as `/v1/chat/completions`; `unknown` for paths that do not exist. */
   readonly route: string;
   /** The HTTP status; 499 when the caller left. */
   readonly status: number;
-  /** The model as the last node tried names it; undefined where none was tried. Always of a manifest. */
+  /** The last tried node's name for the model; undefined if no node was tried. Always a name from a manifest. */
   readonly model: string | undefined;
   /** The last node tried, `namespace/name`. */
   readonly node: string | undefined;
   readonly attempts: number;
   readonly durationMs: number;
-  /** From the request's head to the first content of a stream; undefined where none flowed. */
+  /** From the request's head to the first content of a stream; undefined if there was none. */
   readonly firstContentMs: number | undefined;
-  /** Of the request's body, decoded. */
+  /** Size of the decoded request body. */
   readonly bytesIn: number;
-  /** Of the answer's body. */
+  /** Size of the answer's body. */
   readonly bytesOut: number;
   readonly tokens: TokenUsage | undefined;
-  /** The error of ours that the caller got, by its name in the catalogue. */
+  /** The gateway's own error that the caller got, by its name in the catalogue. */
   readonly errorCode: string | undefined;
 }

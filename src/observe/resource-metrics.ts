@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { registerCollected, type Sample } from './collected-metric.ts';
 
-/** How a node stands, by its declaration and its status. */
+/** The state of a node, from its spec and its status. */
 export interface NodeStanding {
   /** `namespace/name`. */
   readonly node: string;
@@ -21,7 +21,7 @@ export interface ReadyCount {
   readonly count: number;
 }
 
-/** Registers what the controller tells of the resources themselves. Both are read at each scrape. */
+/** Registers the controller's metrics of the resources themselves. Both sources are read at each scrape. */
 export function registerResourceMetrics(
   registry: Registry,
   nodes: () => Iterable<NodeStanding>,

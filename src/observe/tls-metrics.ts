@@ -1,13 +1,13 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** What is said of the certificate on the traffic port. */
+/** Metrics of the certificate on the traffic port. */
 export interface TlsMetrics {
   /** A certificate is in force; when it expires, in milliseconds since 1970. */
   readonly inForce: (expiresMs: number) => void;
   readonly reloaded: (result: 'success' | 'error') => void;
 }
 
-/** Made only where TLS is on: a gauge of 0 would look like a certificate that expired long ago. */
+/** Registered only if TLS is on: a gauge of 0 would look like a certificate that expired long ago. */
 export function createTlsMetrics(registry: Registry): TlsMetrics {
   const expiration = new Gauge({
     name: 'modelgateway_tls_certificate_expiration_timestamp_seconds',

@@ -1,6 +1,6 @@
 import type { AccessRecord } from './access-log.ts';
 
-/** Spans of requests. Off, nobody makes one: what starts them is undefined. */
+/** Starts the spans of requests. Undefined if tracing is off. */
 export interface Tracing {
   /** A request has begun; `traceparent` and `tracestate` are the caller's. */
   request(about: {
@@ -17,7 +17,7 @@ export interface RequestTrace {
   readonly traceId: string;
   /** An attempt on a node begins. */
   attempt(about: AttemptAbout): AttemptTrace;
-  /** The request has ended, and with it an attempt that is still open. Called once. */
+  /** Ends the request's span, and that of an attempt that is still open. Called once. */
   end(record: AccessRecord): void;
 }
 
@@ -28,7 +28,7 @@ export interface AttemptAbout {
   readonly baseURL: string;
   /** Counts from 1. */
   readonly number: number;
-  /** The format that the node is asked in. */
+  /** The format of the request to the node. */
   readonly format: string;
   readonly stream: boolean;
 }

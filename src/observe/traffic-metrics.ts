@@ -12,11 +12,11 @@ export interface TrafficMetrics {
   readonly attempts: AttemptMetrics;
   readonly circuits: CircuitMetrics;
   readonly conversions: ConversionMetrics;
-  /** Faults of the program's own, which are also logged. */
+  /** Unexpected errors of the program, which are also logged. */
   readonly internalErrors: (log: Log) => InternalErrors;
 }
 
-/** Registers them all; without a registry nobody reads them. */
+/** Registers all of them; without a registry they are counted but not exposed. */
 export function createTrafficMetrics(registry: Registry = new Registry()): TrafficMetrics {
   return {
     requests: createRequestMetrics(registry),

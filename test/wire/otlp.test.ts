@@ -203,7 +203,7 @@ test('a collector that fails is told of once and counted; requests and the end o
   const text = await (await fetch(`${program.admin}/metrics`)).text();
   expect(text).toMatch(/modelgateway_otlp_exports_total\{signal="traces",result="error"\} [1-9]/);
   receiver.answer = 200;
-  const back = () => program.log().filter(({ msg }) => msg === 'The collector takes telemetry again');
+  const back = () => program.log().filter(({ msg }) => msg === 'The collector accepts telemetry again');
   await (await ask(program, '/chat/completions', { messages })).text();
   await eventually('it is told of its recovery', () => back().length === 2, 20_000, 20);
   expect(warnings()).toHaveLength(2);

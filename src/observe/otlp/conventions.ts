@@ -11,7 +11,7 @@ const genAi: Readonly<Record<string, { readonly name: string; readonly unit: str
   modelgateway_node_request_duration_seconds: { name: 'gen_ai.client.operation.duration', unit: 's' },
 };
 
-/** What the labels of our own metrics are called there. */
+/** The conventions' names for the labels of our own metrics. */
 const attributeNames: ReadonlyMap<string, string> = new Map(
   Object.entries<string>({
     route: 'http.route',
@@ -29,7 +29,7 @@ export function conventionOf(name: string): { readonly name: string; readonly un
   return { name, unit: name.includes('_bytes') ? 'By' : '' };
 }
 
-/** The attributes of a sample; undefined for what is no operation of generative AI among metrics of those. */
+/** The attributes of a sample; undefined if the metric is one of generative AI and the sample's route calls no model. */
 export function attributesOf(metric: string, labels: Sample['labels']): Attributes | undefined {
   if (!metric.startsWith('modelgateway_')) return { ...labels };
   const attributes: Attributes = {};

@@ -18,8 +18,8 @@ export function createExportCounter(registry: Registry): ExportCounter {
 type ExportCounter = Counter<'signal' | 'result'>;
 
 /**
- * Counts exports, and logs the first failure of a row and what ended it: a collector that is away for a night is two
- * lines. Answers a function that puts the watch around an exporter.
+ * Counts exports. Logs the first of consecutive failures and the success that ends them: a collector that is unreachable for
+ * hours makes two lines. Returns a function that wraps an exporter.
  */
 export function watchExports(
   log: Log,
@@ -33,7 +33,7 @@ export function watchExports(
       inner(data, (result) => {
         const good = result.code === 0;
         total.inc({ signal, result: good ? 'success' : 'error' });
-        if (good && failing) log.info({ signal }, 'The collector takes telemetry again');
+        if (good && failing) log.info({ signal }, 'The collector accepts telemetry again');
         if (!good && !failing)
           log.warn(
             { signal, err: result.error },

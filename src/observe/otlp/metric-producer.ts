@@ -39,7 +39,7 @@ export function createMetricProducer(
       for (const metric of registry.getMetricsAsArray() as unknown as { get(): Promise<Collected> }[]) {
         const data = toMetricData(await metric.get(), times);
         if (data.dataPoints.length > 0) metrics.push(data);
-        // With a thousand nodes all of it in one go would hold up every stream.
+        // With a thousand nodes, one uninterrupted run would delay every stream.
         await turn();
       }
       return {
@@ -79,7 +79,7 @@ function toMetricData({ name, help, type, values }: Collected, times: Times): Me
   return { ...shared, dataPointType: DataPointType.GAUGE, dataPoints };
 }
 
-/** Prometheus counts what is up to each bound; OpenTelemetry what is between two. */
+/** Prometheus' buckets are cumulative, OpenTelemetry's are not. */
 function histograms(name: string, values: readonly Sample[], times: Times): DataPoint<Histogram>[] {
   const series = new Map<string, { attributes: Attributes; value: MutableHistogram; before: number }>();
   for (const { metricName = name, labels, value } of values) {

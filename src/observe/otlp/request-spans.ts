@@ -14,8 +14,8 @@ import type { AttemptAbout, AttemptTrace, RequestTrace, Tracing } from '../traci
 import { readTraceContext, withTraceContext } from './trace-context.ts';
 
 /**
- * One span for each request and one below it for each attempt on a node, named and described after OpenTelemetry's
- * conventions for HTTP servers and generative AI. Nothing of a body is in them.
+ * Starts one span for each request and a child span for each attempt on a node. Names and attributes follow OpenTelemetry's
+ * conventions for HTTP servers and generative AI. Spans hold nothing of a body.
  */
 export function createRequestSpans(tracer: Tracer): Tracing {
   return {
@@ -86,7 +86,7 @@ class RequestSpan implements RequestTrace {
     const error = errorCode ?? record.broke ?? (status >= 400 ? String(status) : undefined);
     if (error !== undefined) attributes['error.type'] = error;
     span.setAttributes(attributes);
-    // A 4xx is the caller's error, not this server's (conventions for HTTP servers); 499 is nobody's.
+    // A 4xx is the caller's error, not this server's (conventions for HTTP servers); 499 (the caller left) is no error at all.
     if (status >= 500 || record.broke !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end();
   }
@@ -131,7 +131,7 @@ function usageOf({ tokens }: RequestRecord): Attributes {
   };
 }
 
-/** By base URL: parsing one takes as long as a span. */
+/** Cache by base URL: parsing a URL takes as long as a span. */
 const servers = new Map<string, Attributes>();
 const mostServers = 10_000;
 

@@ -7,7 +7,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { OtlpSettings } from '../otlp-settings.ts';
 
-/** The sampler that OTEL_TRACES_SAMPLER names. */
+/** Returns the sampler that OTEL_TRACES_SAMPLER names. */
 export function createSampler({ name, ratio }: OtlpSettings['sampler']): Sampler {
   switch (name) {
     case 'always_on':

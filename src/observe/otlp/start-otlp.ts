@@ -21,17 +21,17 @@ import { createMetricProducer } from './metric-producer.ts';
 import { createRequestSpans } from './request-spans.ts';
 import { createSampler } from './sampler.ts';
 
-/** What sends telemetry while the process runs. */
+/** The running export of telemetry. */
 export interface Otlp {
-  /** Undefined where traces are off. */
+  /** Undefined if traces are off. */
   readonly tracing: Tracing | undefined;
-  /** Sends what is left, for at most 5 s. Never rejects. */
+  /** Sends what is still buffered, for at most 5 s. Never rejects. */
   close(): Promise<void>;
 }
 
-/** Points of metrics in one request: making a larger one would hold up streams. */
+/** Most metric points in one request: composing a larger one would delay streams. */
 const mostPoints = 2_000;
-/** Longest that the end of the process waits for a collector. */
+/** Longest wait for a collector at the end of the process. */
 const closeMs = 5_000;
 
 /**
@@ -51,7 +51,7 @@ export function startOtlp(options: {
   const { settings, registry, log, version, now } = options;
   const resource = resourceOf(options);
   const watch = watchExports(log, createExportCounter(registry));
-  // Of our own, so that a collector that hangs can be left at the end.
+  // Our own agents, so that connections to a collector that hangs can be closed at the end.
   const agents: HttpAgent[] = [];
   const exporterOptions = {
     ...(settings.exportTimeoutMs === undefined ? {} : { timeoutMillis: settings.exportTimeoutMs }),
@@ -69,7 +69,7 @@ export function startOtlp(options: {
     const provider = new TracerProvider({
       resource,
       sampler: createSampler(settings.sampler),
-      // Names of manifests and nothing longer.
+      // Long enough for the names of manifests.
       spanLimits: { attributeValueLengthLimit: 512 },
       spanProcessors: [
         new BatchSpanProcessor({
@@ -105,7 +105,7 @@ export function startOtlp(options: {
         delay(closeMs, 'late' as const, { signal: late.signal }).catch(() => 'ended' as const),
       ]);
       late.abort();
-      if (outcome === 'late') log.warn('Left telemetry behind that its collector did not take in time');
+      if (outcome === 'late') log.warn('Discarded telemetry because the collector did not accept it in time');
       for (const agent of agents) agent.destroy();
     },
   };

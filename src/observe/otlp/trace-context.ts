@@ -8,11 +8,11 @@ import {
   trace,
 } from '@opentelemetry/api';
 
-/** What a caller sent as its context (W3C Trace Context §3.2), or a root where it is none. */
+/** The trace context that a caller sent (W3C Trace Context §3.2), or a root context if it is not valid. */
 export function readTraceContext(traceparent: string | undefined, tracestate: string | undefined): Context {
   const parts = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(traceparent ?? '');
   const [, version, traceId = '', spanId = '', flags = '', rest] = parts ?? [];
-  // A later version may say more; this one says no more than that.
+  // Later versions may have more fields; version 00 may not.
   if (version === undefined || version === 'ff' || (version === '00' && rest !== undefined))
     return ROOT_CONTEXT;
   const sampled = Number.parseInt(flags, 16) & 1;
@@ -26,7 +26,7 @@ export function readTraceContext(traceparent: string | undefined, tracestate: st
   return isSpanContextValid(spanContext) ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT;
 }
 
-/** Flat headers with this context in place of another one. */
+/** The flat headers, with any trace context replaced by this one. */
 export function withTraceContext(headers: readonly string[], context: SpanContext): string[] {
   const flat: string[] = [];
   for (let at = 0; at + 1 < headers.length; at += 2) {
