@@ -4,22 +4,22 @@ import type { AddressInfo, Server } from 'node:net';
 
 /** Servers that listen on one port, one for each address of a host. */
 export interface Listening<S extends Server> {
-  /** That of the first server. */
+  /** The address of the first server. */
   readonly address: AddressInfo;
   readonly servers: readonly S[];
 }
 
-/** What `localhost` is, whatever the machine's resolver says of it (RFC 6761 §6.3). */
+/** The addresses of `localhost`, independent of the machine's resolver (RFC 6761 §6.3). */
 const loopback: readonly string[] = ['127.0.0.1', '::1'];
-/** How often a free port is looked for that all addresses of a host have free. */
+/** How many ports are tried to find one that is free on all addresses of a host. */
 const mostPorts = 10;
-/** What one of several addresses may lack without harm: a machine may have no IPv6. */
+/** Errors that are ignored if another address can be listened on: a machine may have no IPv6. */
 const absentFamily: ReadonlySet<unknown> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 /**
- * Listens on every address that `host` has: `localhost` has one of IPv4 and one of IPv6, and callers choose either. Each
- * gets a server of its own from `newServer`, so that all are alike. With port 0 they share a free port. Throws what
- * `listen` throws, such as EADDRINUSE; then none of them listens.
+ * Listens on every address of `host`: `localhost` has an IPv4 and an IPv6 address, and callers use either. Each address
+ * gets a server of its own from `newServer`, so that all servers are the same. With port 0 all servers use the same free port. Throws what
+ * `listen` throws, such as EADDRINUSE; then no server listens.
  */
 export async function listenOnHost<S extends Server>(
   host: string,
@@ -34,7 +34,7 @@ export async function listenOnHost<S extends Server>(
     } catch (error) {
       const hadFirst = servers.length > 0;
       for (const server of servers) server.close();
-      // Another program holds the port that the first address had free.
+      // The port was free on the first address, but another program uses it on this one.
       if (codeOf(error) !== 'EADDRINUSE' || port !== 0 || !hadFirst || tried === mostPorts) throw error;
     }
   }
@@ -65,7 +65,7 @@ async function listenOnAll<S extends Server>(
   return { address: first, servers };
 }
 
-/** Ends HTTP servers and all of their connections at once. */
+/** Closes HTTP servers and all of their connections immediately. */
 export async function closeServers(servers: readonly HttpServer[]): Promise<void> {
   const closing = servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
   for (const server of servers) server.closeAllConnections();

@@ -71,7 +71,7 @@ export function createLineOutput({ take, onDropped, onRecovered }: LineOutputOpt
     } catch (error) {
       isBehind = isBusy(error);
       if (isBehind) schedule(retryMs);
-      // The reader has left, or the disk is full: no later try of the same would do better.
+      // The reader has closed the pipe, or the disk is full: retrying would not help.
       else {
         drop(linesOf(rest));
         rest = nothing;

@@ -1,10 +1,10 @@
 import { type Dialect, resolveDialect } from '../convert/dialect.ts';
 import type { Candidate } from '../store/store.ts';
 
-// A candidate is a new object after each change of its node, so what is resolved once holds as long as it does.
+// A candidate is a new object after each change of its node, so a dialect resolved once is valid for the object's lifetime.
 const dialects = new WeakMap<Candidate, Dialect>();
 
-/** What a candidate's chat-completions takes: the model's wishes before the node's, before the defaults of its host. */
+/** The chat-completions dialect of a candidate: the model's settings come before the node's, and those before the host's defaults. */
 export function dialectOf(candidate: Candidate): Dialect {
   const known = dialects.get(candidate);
   if (known !== undefined) return known;

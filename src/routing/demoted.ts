@@ -1,6 +1,6 @@
 import type { NodeEntry } from '../store/store.ts';
 
-/** A status older than this says nothing of a node any more: it is not demoted for its phase. */
+/** A status older than this is out of date: the node is not demoted for its phase. */
 const staleStatusMs = 15 * 60_000;
 
 /** Whether the phase of a node makes it a last resort; `nowMs` is in milliseconds since 1970. */

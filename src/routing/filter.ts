@@ -5,12 +5,12 @@ export interface RouteRefusal {
   readonly code: 'model_not_allowed' | 'model_not_found' | 'model_disabled' | 'no_node_available';
 }
 
-/** What keeps a request from a node that knows the name of its model. */
+/** Why a node that knows the model's name may not get a request. */
 export type Hindrance = 'namespace' | 'being_deleted' | 'node_disabled' | 'model_disabled' | 'credentials';
 
 type Hinders = (candidate: Candidate, key: KeyEntry, homeNamespace: string) => boolean;
 
-// Named functions, called by name: a listing asks for half a million names, and a loop over a list takes twice as long.
+// Separate functions, called directly: a listing checks half a million names, and a loop over a list of functions takes twice as long.
 const isOutOfReach: Hinders = ({ node }, key, home) => !mayUse(key.resource, node.resource, home);
 const isBeingDeleted = ({ node }: Candidate) => node.resource.metadata.deletionTimestamp !== undefined;
 const isNodeDisabled = ({ node }: Candidate) => !node.resource.spec.enabled;
@@ -26,7 +26,7 @@ const hindrances: readonly (readonly [Hindrance, Hinders])[] = [
   ['credentials', lacksCredentials],
 ];
 
-/** All that keeps requests of this key from a candidate; the key's allowlist is judged before. */
+/** Every reason why requests of this key may not go to a candidate. The caller has already checked the key's allowlist. */
 export function hindrancesOf(candidate: Candidate, key: KeyEntry, homeNamespace: string): Hindrance[] {
   return hindrances
     .filter(([, hinders]) => hinders(candidate, key, homeNamespace))
@@ -34,8 +34,8 @@ export function hindrancesOf(candidate: Candidate, key: KeyEntry, homeNamespace:
 }
 
 /**
- * The candidates that a key's request may be sent to now, or why there is none: the one filter of first picks, retries
- * and listings, so that what is listed can be called. The key's allowlist is judged before.
+ * The candidates that a key's request may be sent to now, or why there is none. First picks, retries and listings all use
+ * this filter, so that every listed model can be called. The caller has already checked the key's allowlist.
  */
 export function usableCandidates(
   served: ServedModel | undefined,
@@ -53,6 +53,6 @@ export function usableCandidates(
     if (!lacksCredentials(candidate)) usable.push(candidate);
   }
   if (usable.length > 0) return usable;
-  // The most telling refusal of those that are true.
+  // The most specific refusal that applies.
   return { code: isEnabled ? 'no_node_available' : isVisible ? 'model_disabled' : 'model_not_found' };
 }

@@ -4,16 +4,16 @@ import { isDemoted } from './demoted.ts';
 import { type RouteRefusal, usableCandidates } from './filter.ts';
 import { isNative, type Shares, type Tier, tiersOf } from './tiers.ts';
 
-/** `closed`: use it. `probe`: its time is over and one request may try it (then `claim`). `open`: a last resort. */
+/** `closed`: use the node. `probe`: the circuit's time is over and one request may try the node (call `claim`). `open`: a last resort. */
 export type CircuitState = 'closed' | 'probe' | 'open';
 
-/** The right to try a node whose circuit is half-open, held by one attempt at a time. Only its identity counts. */
+/** Permits one attempt at a time to try a node whose circuit is half-open. Compared by identity. */
 export type Probe = Readonly<Record<never, never>>;
 
-/** What routing asks of a gateway's circuits. */
+/** What routing reads from a gateway's circuits. */
 export interface CircuitStates {
   state(nodeId: string, model: string): CircuitState;
-  /** Takes the probe of every half-open circuit on the way to this model; undefined if there is none. */
+  /** Takes the probes of the half-open circuits of this model's node and model; undefined if there is none. */
   claim(nodeId: string, model: string): Probe | undefined;
 }
 
@@ -23,22 +23,22 @@ export type PickedCandidate = Candidate & { readonly probe?: Probe };
 /** The node to try next. */
 export interface Pick {
   readonly candidate: PickedCandidate;
-  /** Whether it speaks the caller's format; else the request is converted. */
+  /** Whether the node speaks the caller's format; otherwise the request is converted. */
   readonly native: boolean;
 }
 
 /**
- * How much the request wants a node that speaks its format: not yet asked, not at all, before the others of the same
- * priority, or no other node will do.
+ * Whether the request prefers nodes that speak its format: not yet known, no preference, before other nodes of the same
+ * priority, or only such nodes.
  */
 export type NativeWish = 'unknown' | 'any' | 'preferred' | 'only';
 
 export interface Router {
   /**
    * The next node for this request: healthy ones first by priority, within one priority at random by weight; then the
-   * demoted ones in the same order. Nodes in `tried` (ids) are left out; undefined says that none is left. A refusal
-   * says why there is none at all; 'ask' that the choice depends on a `wish` that is still unknown. Reads the newest
-   * state at each call, so a node disabled meanwhile is not tried.
+   * demoted ones in the same order. Nodes in `tried` (ids) are left out. Returns undefined if no node is left, a refusal if
+   * no node may take the request at all, and 'ask' if the choice depends on a `wish` that is still unknown. Reads the newest
+   * state at each call, so a node that was disabled since the last call is not tried.
    */
   next(
     model: string,
@@ -49,9 +49,9 @@ export interface Router {
   ): Pick | RouteRefusal | 'ask' | undefined;
 }
 
-/** Audiences whose plans are kept for one name; more audiences than this would only cost memory. */
+/** Most audiences whose plans are cached for one name; more would only cost memory. */
 const mostPlans = 1000;
-/** How often a weighted pick is drawn before the eligible ones are counted out one by one. */
+/** How many weighted draws are made from a whole tier before its eligible candidates are enumerated. */
 const draws = 4;
 
 /** `now` is in milliseconds since 1970, `random` in [0, 1). */
@@ -63,7 +63,7 @@ export function createRouter(options: {
   now: () => number;
 }): Router {
   const { view, circuits, homeNamespace, random, now } = options;
-  // What the state alone decides is kept until the state changes: a ServedModel is a new object after each change.
+  // Caches what depends on the state alone: a ServedModel is a new object after each change, so the cache ends with it.
   const plans = new WeakMap<ServedModel, Map<string, Plans>>();
 
   const planOf = (served: ServedModel, key: KeyEntry, format: CallerFormat): Plan => {
@@ -112,7 +112,7 @@ export function createRouter(options: {
 }
 
 type Health = 'healthy' | 'demoted' | 'tried';
-/** By the caller's format. */
+/** Cached plans by the caller's format. */
 type Plans = Partial<Record<CallerFormat, Plan>>;
 type Plan = RouteRefusal | { readonly tiers: readonly Tier[] };
 
@@ -136,9 +136,9 @@ function pickWished(
 }
 
 /**
- * One eligible candidate of a tier, each with the chance of its weight among the eligible ones. Draws from the whole
- * tier first and takes the first eligible draw, which has the same distribution and costs the logarithm of the tier;
- * counts the eligible ones out only where most are not.
+ * Picks one eligible candidate of a tier at random by weight. It first draws from the whole tier and takes the first
+ * eligible draw: the distribution is the same, and the cost is logarithmic in the tier's size. It enumerates the eligible
+ * candidates only if most are not eligible.
  */
 function pickFrom(
   tier: Shares,

@@ -12,11 +12,11 @@ export interface Shares {
 /** Candidates of one priority. */
 export interface Tier extends Shares {
   readonly allNative: boolean;
-  /** Those that speak the caller's format, where some do and some do not. */
+  /** The candidates that speak the caller's format; undefined if all do or none does. */
   readonly natives: Shares | undefined;
 }
 
-/** The native format that a node speaks for a caller's format; undefined where every node speaks it. */
+/** The native format that a node needs to serve a caller's format without conversion; undefined if every node speaks it. */
 const nativeFor: Readonly<Record<CallerFormat, NativeFormat | undefined>> = {
   chat: undefined,
   embeddings: undefined,
@@ -32,9 +32,9 @@ export function isNative({ node }: Candidate, format: CallerFormat): boolean {
   return needed === undefined || node.nativeFormats.has(needed);
 }
 
-/** The candidates by priority, the highest first. */
+/** Groups candidates by priority, the highest first. */
 export function tiersOf(candidates: readonly Candidate[], format: CallerFormat): Tier[] {
-  // A count by a node that knows its tokenizer is better than an estimate, whatever the priorities say.
+  // A node that knows its tokenizer counts better than an estimate, so it comes first whatever its priority.
   const groups =
     format === 'count_tokens'
       ? [...Map.groupBy(candidates, countRank)]

@@ -1,12 +1,12 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 
-/** A file does not hold what TLS needs of it; the message names file, reason and remedy, and nothing of its content. */
+/** A file is not usable for TLS. The message names the file, the reason and the remedy, and quotes nothing of the content. */
 export class TlsFileError extends Error {
   override readonly name = 'TlsFileError';
 }
 
-/** Reads a file of PEM. Throws TlsFileError. */
+/** Reads a PEM file. Throws TlsFileError. */
 export async function readPem(path: string): Promise<Buffer> {
   try {
     return await readFile(path);
@@ -17,7 +17,7 @@ export async function readPem(path: string): Promise<Buffer> {
   }
 }
 
-/** Runs `parse`, and says of which file and what it was when it throws. Throws TlsFileError. */
+/** Runs `parse`. If it throws, throws a TlsFileError that names the file and what was expected in it. */
 export function parsePem<T>(path: string, what: string, parse: () => T): T {
   try {
     return parse();
@@ -26,7 +26,7 @@ export function parsePem<T>(path: string, what: string, parse: () => T): T {
   }
 }
 
-/** Reads the certificates that are to be trusted, and sees that the first is one. Throws TlsFileError. */
+/** Reads trusted CA certificates and checks that the first is a certificate. Throws TlsFileError. */
 export async function readAuthority(path: string): Promise<string> {
   const pem = await readPem(path);
   parsePem(path, 'a certificate', () => new X509Certificate(pem));

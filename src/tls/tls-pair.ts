@@ -38,12 +38,12 @@ export async function readTlsPair(files: TlsFiles): Promise<TlsPair> {
   return { cert, key, certificate };
 }
 
-/** What https.createServer needs for a pair. TLS 1.2 at least; HTTP/1.1 is all that is spoken on it. */
+/** The options of https.createServer for a pair: TLS 1.2 or later, HTTP/1.1 only. */
 export function tlsServerOptions(pair: TlsPair, handshakeMs: number): ServerOptions {
   return { ...secureOptions(pair), ALPNProtocols: ['http/1.1'], handshakeTimeout: handshakeMs };
 }
 
-/** What a running server needs to take a pair for connections to come; its other settings stay as they are. */
+/** The context with which a running server uses a new pair for new connections; its other settings do not change. */
 export function secureOptions({ cert, key }: Pick<TlsPair, 'cert' | 'key'>): SecureContextOptions {
   return { cert, key, minVersion: 'TLSv1.2' };
 }
@@ -56,7 +56,7 @@ function belongs(certificate: X509Certificate, key: KeyObject): boolean {
   }
 }
 
-/** On one line; certificates without a common name have their names elsewhere. */
+/** The certificate's subject on one line. A certificate without a subject has its names in subjectAltName. */
 function subjectOf(certificate: X509Certificate): string {
   return (certificate.subject ?? certificate.subjectAltName ?? 'without a name').replaceAll('\n', ', ');
 }

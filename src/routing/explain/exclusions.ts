@@ -6,20 +6,20 @@ import { type Hindrance, hindrancesOf } from '../filter.ts';
 
 /** The nodes as an explanation needs them. */
 export interface RouteView {
-  /** Those that know a name, enabled or not. */
+  /** The nodes that know a name, enabled or not. */
   served(name: string): ServedModel | undefined;
   /** Every node. */
   nodes(): Iterable<NodeEntry>;
 }
 
-/** Why a node gets no such request, as a clause that follows its name, and what to do about it. */
+/** Why a node does not get the request, as a clause that follows the node's name, and what to do about it. */
 export interface Exclusion {
   readonly reason: Hindrance | 'allowlist' | 'conversion' | 'unknown_model';
   readonly message: string;
   readonly remedy: string;
 }
 
-/** Whose request it is. */
+/** The sender of the request. */
 interface Asker {
   readonly model: string;
   readonly key: KeyEntry;
@@ -28,15 +28,15 @@ interface Asker {
   readonly isAllowed: boolean;
 }
 
-/** All that keeps a request from a candidate, in the order in which routing looks; empty for one that takes it. */
+/** Every reason why a candidate does not get the request, in the order in which routing checks; empty if it does. */
 export function exclusionsOf(candidate: Candidate, asker: Asker): Exclusion[] {
   const hindrances = hindrancesOf(candidate, asker.key, asker.homeNamespace);
   return [...allowlist(asker), ...hindrances.map((hindrance) => worded[hindrance](candidate, asker))];
 }
 
 /**
- * The nodes that do not know the name although something says that they should: a wish, an alias, a list that is not
- * complete or not read yet, a name that differs in little. `others` counts the rest. `known` are ids to pass over.
+ * The nodes that do not know the name although one would expect it: the spec names the model or an alias, the node's list is
+ * incomplete or was never read, or it has a similar name. `others` counts the rest. Nodes in `known` (ids) are left out.
  */
 export function unknownTo(
   view: RouteView,
@@ -90,7 +90,7 @@ const worded: Readonly<Record<Hindrance, (candidate: Candidate, asker: Asker) =>
   },
   being_deleted: ({ node }) => ({
     reason: 'being_deleted',
-    message: `the node is being deleted since ${node.resource.metadata.deletionTimestamp}`,
+    message: `the node has been in deletion since ${node.resource.metadata.deletionTimestamp}`,
     remedy: 'look at its metadata.finalizers if it stays',
   }),
   node_disabled: ({ node }) => ({

@@ -16,7 +16,7 @@ export interface GatewayCircuits {
   state(nodeId: string, model: string): CircuitState;
 }
 
-/** What is asked: where a request for this model goes, sent with this key in this format. */
+/** The question: to which node does a request for this model go, sent with this key in this format? */
 export interface RouteQuestion {
   readonly view: RouteView;
   readonly model: string;
@@ -27,7 +27,7 @@ export interface RouteQuestion {
   readonly body?: unknown;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Of each gateway; undefined where they are not known: every circuit is then taken for closed. */
+  /** The circuits of each gateway; undefined if they are not known: every circuit is then assumed closed. */
   readonly circuits: readonly GatewayCircuits[] | undefined;
 }
 
@@ -36,54 +36,54 @@ export type Demotion =
   | { readonly reason: 'phase'; readonly phase: 'error' | 'offline'; readonly ageMs: number }
   | { readonly reason: 'circuit'; readonly gateways: readonly string[] };
 
-/** A node that knows the name or might be expected to. */
+/** A node that knows the name or is expected to know it. */
 export interface ExplainedNode {
   /** `namespace/name`. */
   readonly node: string;
-  /** The name that the node is sent; undefined where it does not know the model. */
+  /** The model name that is sent to the node; undefined if it does not know the model. */
   readonly model: string | undefined;
   readonly priority: number;
   readonly weight: number;
   readonly phase: string;
-  /** Its place in the order, from 1; undefined for a node that gets no such request. Within one tier chance decides. */
+  /** Its place in the order, from 1; undefined for a node that does not get the request. Within one tier the order is random. */
   readonly position: number | undefined;
-  /** Nodes of one tier are picked from by weight; a tier has its turn when those before it are used up. From 1. */
+  /** Its tier, from 1. Nodes of one tier are picked by weight; the next tier is used when all nodes of this one were tried. */
   readonly tier: number | undefined;
-  /** The part of its tier's picks that it gets, 0 to 1. */
+  /** Its share of the tier's picks, 0 to 1. */
   readonly share: number | undefined;
-  /** Whether it speaks the format, so that nothing is converted. */
+  /** Whether it speaks the caller's format, so that nothing is converted. */
   readonly native: boolean;
   readonly conversion: ExplainedConversion | undefined;
   /** Why it is a last resort; empty for a healthy node. */
   readonly demoted: readonly Demotion[];
-  /** Gateways whose circuit to this node is open while others' are closed: there alone it is a last resort. */
+  /** Gateways whose circuit to this node is open while others' are closed: only there it is a last resort. */
   readonly openIn: readonly string[];
-  /** Why it gets no such request; empty for a node that does. */
+  /** Why it does not get the request; empty if it does. */
   readonly excluded: readonly Exclusion[];
-  /** What else people should know, in clauses. */
+  /** Further remarks for people, as clauses. */
   readonly notes: readonly string[];
 }
 
 export interface Explanation {
   readonly model: string;
   readonly format: CallerFormat;
-  /** What a caller is told where no node takes the request; undefined where one does. */
+  /** The error that the caller gets if no node takes the request; undefined if one does. */
   readonly refusal: RouteRefusal['code'] | 'conversion_refused' | undefined;
   /**
-   * Whether within one priority nodes that speak the format come first, because the conversion would lose something.
-   * `depends`: without a request that is not known, and the shares are those of requests that convert without loss.
+   * Whether nodes that speak the format come first within one priority, because the conversion would lose something.
+   * `depends`: not known, because no request was given. The shares are then those of requests that convert without loss.
    */
   readonly nativeFirst: boolean | 'depends';
   readonly circuitsKnown: boolean;
-  /** Those that take the request, in routing order; then the others by name. */
+  /** The nodes that take the request, in routing order; then the others by name. */
   readonly nodes: readonly ExplainedNode[];
-  /** How many nodes were left out: they do not know the name, and nothing says that they should. */
+  /** How many nodes were left out: they do not know the name and are not expected to. */
   readonly others: number;
 }
 
 /**
- * Explains where a request goes and why, by the very filter and tiers that route it. Pure.
- * A circuit demotes a node only where it is open in every gateway; `openIn` tells of the rest.
+ * Explains to which nodes a request goes and why. It uses the filter and the tiers that route requests. Pure.
+ * A circuit demotes a node only if it is open in every gateway; `openIn` lists the gateways otherwise.
  */
 export function explainRoute(question: RouteQuestion): Explanation {
   const { view, model, key, format, homeNamespace, body, circuits } = question;
@@ -153,7 +153,7 @@ const never = {
 
 type Outcome = ReturnType<typeof explainConversion> | undefined;
 
-/** What the conversion makes of the request; undefined where none runs. */
+/** The result of the conversion; undefined if none is needed. */
 function outcomeOf(candidate: Candidate, { format, key, body }: RouteQuestion): Outcome {
   if (isNative(candidate, format) || !isConverted(format)) return undefined;
   return explainConversion(candidate, format, key, body);

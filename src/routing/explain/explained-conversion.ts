@@ -5,11 +5,11 @@ import type { CallerFormat } from '../caller-format.ts';
 import { dialectOf } from '../candidate-dialect.ts';
 import type { Exclusion } from './exclusions.ts';
 
-/** What the conversion to chat-completions does to the request that was asked about. */
+/** How the conversion to chat-completions changes the request. */
 export interface ExplainedConversion {
   /** Such as `messages->chat`. */
   readonly name: string;
-  /** What it cannot carry; undefined where no request was given. */
+  /** The fields that it cannot carry; undefined if no request was given. */
   readonly dropped: readonly string[] | undefined;
 }
 

@@ -2,19 +2,19 @@ import type { Candidate } from '../../store/store.ts';
 import type { CallerFormat } from '../caller-format.ts';
 import { isNative, tiersOf } from '../tiers.ts';
 
-/** Where a candidate stands in the order of picks. */
+/** A candidate's place in the order of picks. */
 export interface Rank {
-  /** From 1; within one group by weight, though chance decides there. */
+  /** From 1; within one group by weight, although the actual order there is random. */
   readonly position: number;
-  /** Those that are picked from together, from 1; a group has its turn when those before it are used up. */
+  /** The group, from 1. Candidates of one group are picked by weight; the next group is used when all of this one were tried. */
   readonly tier: number;
-  /** The part of the group's picks that it gets, 0 to 1. */
+  /** Its share of the group's picks, 0 to 1. */
   readonly share: number;
 }
 
 /**
- * The order in which routing picks from candidates that may all be asked: the healthy ones by tier, then the demoted
- * ones likewise. `preferNative` says that the conversion of the request would lose something.
+ * The order in which routing picks from candidates that have passed the filter: the healthy ones by tier, then the demoted
+ * ones by tier. `preferNative` says that the conversion of the request would lose something.
  */
 export function ranksOf(
   candidates: readonly Candidate[],
