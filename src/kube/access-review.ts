@@ -2,7 +2,7 @@ import type { KubeClient } from './client.ts';
 import { resourcePath } from './paths.ts';
 import { createObject } from './verbs.ts';
 
-/** What somebody wants to do, as RBAC names it; the core group where none is named. */
+/** An action in RBAC's terms; without a group, the core group. */
 export interface Access {
   readonly verb: string;
   readonly group?: string;
@@ -11,7 +11,7 @@ export interface Access {
   readonly namespace: string;
 }
 
-/** Asks the API server whether the client's user may (SelfSubjectAccessReview). Throws ApiError. */
+/** Asks the API server whether the client's user has the permission (SelfSubjectAccessReview). Throws ApiError. */
 export async function mayAccess(client: KubeClient, access: Access, signal: AbortSignal): Promise<boolean> {
   const review = await createObject(
     client,

@@ -59,7 +59,7 @@ export function statusError(status: number | undefined, body: unknown, retryAfte
   const object: StatusObject = typeof body === 'object' && body !== null ? body : {};
   const code = status ?? (typeof object.code === 'number' ? object.code : 500);
   const causes = Array.isArray(object.details?.causes) ? object.details.causes : [];
-  // A version from the future (a restored etcd backup) comes as a 504 like any other; only the cause tells it apart.
+  // A resourceVersion from the future (a restored etcd backup) is a 504 like any other; only the cause distinguishes it.
   const tooLarge = causes.some((cause) => cause?.reason === 'ResourceVersionTooLarge');
   const named = typeof object.reason === 'string' && object.reason !== '' ? object.reason : `HTTP${code}`;
   const message =
@@ -91,7 +91,7 @@ function secondsToMs(seconds: unknown): number | undefined {
   return typeof seconds === 'number' && seconds > 0 ? seconds * 1000 : undefined;
 }
 
-/** Whether the API server refused something for want of a right. */
+/** Whether the API server refused the call because a permission is missing. */
 export function isForbidden(error: unknown): boolean {
   return error instanceof ApiError && error.status === 403;
 }

@@ -8,7 +8,7 @@ import { readError, readStream, readText, toApiError } from './response.ts';
 
 const IN_FLIGHT = 10;
 const TIMEOUT_MS = 10_000;
-/** The longest that a timer of Node's can wait, 24 days. */
+/** The longest delay of a Node.js timer, 24 days. */
 const UNLIMITED_MS = 2 ** 31 - 1;
 const STREAM_OPEN_MS = 30_000;
 const RETRIES = 3;
@@ -42,8 +42,8 @@ export interface ApiStream {
 
 export interface KubeClient {
   /**
-   * One call; resolves to the parsed JSON of a 2xx answer. 429 is retried after `Retry-After`, 503 too where repeating
-   * is harmless, while the time limit allows.
+   * One call; resolves to the parsed JSON of a 2xx answer. 429 is retried after `Retry-After`, within the time limit. So is
+   * 503 if the call may safely be repeated.
    *
    * @throws ApiError for any other answer or none; the signal's reason when `signal` aborted
    */
@@ -59,7 +59,7 @@ export interface KubeClient {
   namespace(): string;
   /** The name of the context and the address of the API server, for people. */
   place(): { readonly context: string; readonly server: string };
-  /** Cuts every connection. */
+  /** Closes every connection immediately. */
   close(): void;
 }
 
@@ -113,7 +113,7 @@ export function createKubeClient(options: ClientOptions, load: () => ClusterConf
     }
   }
 
-  /** Sends with the credentials of the moment, and once more with newer ones after a 401. */
+  /** Sends with the current credentials, and after a 401 once more with newer ones. */
   async function sendAuthenticated(call: ApiRequest, signal: AbortSignal) {
     const used = await unlessAborted(signal, credentials.get().catch(noCredentials));
     const response = await send(call, used, signal);
@@ -195,13 +195,13 @@ function queryText(query: Query = {}): string {
   return search.size === 0 ? '' : `?${search.toString()}`;
 }
 
-/** How long to wait before asking again; undefined when asking again is wrong or useless. */
+/** How long to wait before a retry; undefined if a retry is unsafe or useless. */
 function retryDelay(call: ApiRequest, error: unknown, retries: number): number | undefined {
   if (!(error instanceof ApiError)) {
-    // A kept connection that the server closed just now. Only reading is repeated: a write may have been carried out.
+    // The server has just closed a kept-alive connection. Only reads are repeated: a write may have been carried out.
     return retries === 0 && call.method === 'GET' && closedUnderUs(error) ? 0 : undefined;
   }
-  // 429 is said before the server does anything; 503 may come from a proxy after it.
+  // The server answers 429 before it does anything; a proxy may answer 503 after the server has done it.
   const harmless = error.status === 429 || (error.status === 503 && call.method !== 'POST');
   return harmless && retries < RETRIES ? error.retryAfterMs : undefined;
 }
@@ -244,7 +244,7 @@ function noCredentials(cause: unknown): never {
     const what = `${cause.path} cannot be read or run for the cluster's credentials`;
     throw new ApiError(0, reason, `${what} (${code}): restore it`, { cause });
   }
-  // Without the cause: it is what a plugin wrote, which may hold the credential, and loggers print causes.
+  // Without the cause: that is the plugin's output, which may hold the credential, and loggers print causes.
   const message = 'the cluster credentials cannot be had: run kubectl with the same kubeconfig to see why';
   throw new ApiError(0, reason, message);
 }

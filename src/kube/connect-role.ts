@@ -1,7 +1,7 @@
 import { type ClientOptions, createKubeClient, type KubeClient } from './client.ts';
 import { hasServiceAccountAlone, loadServiceAccount } from './service-account.ts';
 
-/** As `connectKube`, for a process that mostly runs in a pod: what reads kubeconfigs is loaded where there is one. */
+/** As `connectKube`, for a process that mostly runs in a pod: the code that reads kubeconfigs is loaded only if there is one. */
 export async function connectRole(
   options: ClientOptions & { readonly kubeconfig: string | undefined; readonly context: string | undefined },
 ): Promise<KubeClient> {

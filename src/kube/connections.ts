@@ -9,15 +9,15 @@ const HEADERS_TIMEOUT_MS = 30_000;
 
 /**
  * One keep-alive pool for all requests, replaced when the CA, client certificate or any other TLS setting changes;
- * requests on the old one end in peace. HTTP/1.1 only: a watch holds a connection of its own, and connections are not
- * capped, so that watches cannot starve requests.
+ * requests on the old pool complete. HTTP/1.1 only: each watch holds a connection of its own, and the number of connections
+ * is not limited, so that watches cannot starve requests.
  */
 export function shareConnections() {
   const opened = new Set<Dispatcher>();
   let newest: { agent: Dispatcher; tls: Credentials['tls']; print: string } | undefined;
 
   function retire(agent: Dispatcher) {
-    // Not waited for: a watch may hold the old pool open for minutes.
+    // Not awaited: a watch may hold the old pool open for minutes.
     agent.close().then(
       () => opened.delete(agent),
       () => opened.delete(agent),
@@ -39,7 +39,7 @@ export function shareConnections() {
       return newest.agent;
     },
 
-    /** Cuts every connection. Not waited for: one that is being made takes until its time limit to end. */
+    /** Closes every connection immediately. Not awaited: a connection that is being opened ends only at its time limit. */
     close() {
       newest = undefined;
       for (const agent of opened) agent.destroy().catch(() => {});
@@ -52,7 +52,7 @@ function open(tls: Credentials['tls']): Dispatcher {
   const pool = {
     allowH2: false,
     headersTimeout: HEADERS_TIMEOUT_MS,
-    // Watches are silent for a minute at a time; who reads a body has a deadline of its own.
+    // Watches are silent for a minute at a time; readers of a body have their own deadline.
     bodyTimeout: 0,
     keepAliveTimeout: IDLE_CONNECTION_MS,
   };

@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 
-/** What one request needs to reach the API server as the configured user. */
+/** The address and the credentials of one request to the API server. */
 export interface Credentials {
   /** Address of the API server, which may have a path (clusters behind a proxy). */
   server: URL;
@@ -13,7 +13,7 @@ export type TlsOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
 
 /** One cluster and user, as a kubeconfig or a pod's service account names them. */
 export interface ClusterConfig {
-  /** Whether getting a credential can start a program or ask an identity provider, so not to be done lightly. */
+  /** Whether getting a credential may start a program or call an identity provider, so that it is expensive. */
   readonly usesPlugin: boolean;
   /** Name of the context and address of the API server, for people; empty where there is none. */
   readonly context: string;

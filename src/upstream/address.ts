@@ -1,11 +1,11 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** Which addresses may be contacted beyond those that never are. */
+/** Which addresses may be contacted, apart from those that are always refused. */
 export interface AddressRules {
   readonly allowLoopback: boolean;
 }
 
-/** Why an address is not contacted. */
+/** Why an address is refused. */
 export type ForbiddenReason = 'link-local' | 'metadata' | 'unspecified' | 'loopback' | 'malformed';
 
 // Instance metadata services outside the link-local ranges: Alibaba, Azure's wire server; AWS and Google by IPv6.
@@ -47,7 +47,7 @@ function forbidden6(words: readonly number[], rules: AddressRules): ForbiddenRea
   return metadata6.has(text) ? 'metadata' : undefined;
 }
 
-/** The IPv4 addresses that an IPv6 address can stand for. */
+/** The IPv4 addresses that an IPv6 address can represent. */
 function embeddedIPv4(words: readonly number[]): number[][] {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = words;
   const bytes = words.flatMap((word) => [word >> 8, word & 0xff]);
@@ -56,8 +56,8 @@ function embeddedIPv4(words: readonly number[]): number[][] {
   if (a === 0x2002) return [pick(2, 3, 4, 5)];
   if (a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0) return [last];
   if (a === 0x64 && b === 0xff9b && c === 1) {
-    // The operator chooses the prefix length (RFC 8215), so every place that RFC 6052 names is looked at.
-    // Zeroes are then filling, not the unspecified address.
+    // The network's operator chooses the prefix length (RFC 8215), so the address may lie at any of RFC 6052's positions.
+    // Zeroes there are padding, not the unspecified address.
     const places = [pick(6, 7, 9, 10), pick(7, 9, 10, 11), pick(9, 10, 11, 12), last];
     return places.filter((place) => place[0] !== 0);
   }
@@ -72,7 +72,7 @@ function embeddedIPv4(words: readonly number[]): number[][] {
 /** Eight 16-bit words, or undefined when the text is not an IPv6 address. */
 function parseIPv6(address: string): number[] | undefined {
   if (!isIPv6(address)) return undefined;
-  // The URL parser knows every spelling and leaves one: lower case, no dotted tail, zeroes compressed.
+  // The URL parser normalises every spelling: lower case, no dotted tail, zeroes compressed.
   const canonical = new URL(`http://[${address.replace(/%.*$/s, '')}]`).hostname.slice(1, -1);
   const [head = '', tail] = canonical.split('::');
   const left = head === '' ? [] : head.split(':');

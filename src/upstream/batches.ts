@@ -1,20 +1,20 @@
-/** Who has something to do that others are likely to have, too. */
+/** A task that is run together with those of other requests. */
 export interface BatchedTask {
-  /** Does it; called once for each `runTogether`. */
+  /** Runs the task; called once for each `runTogether`. */
   runNow(): void;
-  /** What `runNow` has thrown, so that the others of the batch are done all the same. Must not throw. */
+  /** Receives what `runNow` threw: the other tasks of the batch still run. Must not throw. */
   failed(error: unknown): void;
 }
 
-/** Who has something for a socket. */
+/** A write to a socket that is made together with others. */
 export interface BatchedWriter {
-  /** Hands it to the socket; called once for each `writeTogether`. */
+  /** Writes to the socket; called once for each `writeTogether`. */
   writeNow(): void;
-  /** What `writeNow` has thrown, so that the others of the batch are written all the same. Must not throw. */
+  /** Receives what `writeNow` threw: the other writes of the batch are still made. Must not throw. */
   failed(error: unknown): void;
 }
 
-/** So many are done without waiting for more: the first of them must not wait for long. */
+/** Largest batch: it runs without waiting for more, so that its first entry does not wait long. */
 const most = 32;
 
 let tasks: BatchedTask[] = [];
@@ -22,9 +22,9 @@ let writers: BatchedWriter[] = [];
 let isScheduled = false;
 
 /**
- * Lets `task` run when all that has come to this process by now is read, before anything is written. Code that has just
- * run for another request is still in the core's cache: each thing done for all of them in turn, a converted request
- * costs a tenth less than when all is done for one and then for the next.
+ * Runs `task` after all data that has already arrived is read and before anything is written. Code that has just
+ * run for another request is still in the processor's cache: a converted request costs a tenth less if each step runs for
+ * all requests before the next step.
  */
 export function runTogether(task: BatchedTask): void {
   if (tasks.push(task) >= most) runAll();
@@ -32,9 +32,9 @@ export function runTogether(task: BatchedTask): void {
 }
 
 /**
- * Lets `writer` write when all that has come to this process by now is read. Of writes that follow each other closely
- * the first wakes whoever reads them, and the others find it awake: a request of 1 KB costs a fifth less than with each
- * write as soon as it can be made.
+ * Calls `writer` after all data that has already arrived is read. If several writes follow each other closely, the first
+ * wakes the reading process and the others find it awake: a request of 1 KB costs a fifth less than if each write were
+ * made at once.
  */
 export function writeTogether(writer: BatchedWriter): void {
   if (writers.push(writer) >= most) writeAll();
@@ -44,7 +44,7 @@ export function writeTogether(writer: BatchedWriter): void {
 function schedule(): void {
   if (isScheduled) return;
   isScheduled = true;
-  // Two: what tasks resolve goes on between them, and is written by the second.
+  // Two callbacks: promises that the tasks resolve run between them, so that their writes are part of the second.
   setImmediate(runAll);
   setImmediate(onWriteTurn);
 }
@@ -52,7 +52,7 @@ function schedule(): void {
 function onWriteTurn(): void {
   isScheduled = false;
   writeAll();
-  // They came after this turn's tasks were run.
+  // They were added after the tasks of this turn of the event loop had run.
   if (tasks.length > 0) schedule();
 }
 

@@ -1,14 +1,14 @@
 import { freeBuffer } from '../runtime/node-internals.ts';
 import { leaveBehind } from './young-collection.ts';
 
-/** Pieces kept as they came; nearly every body has fewer, and is never copied before it is whole. */
+/** How many pieces are kept without a copy; nearly every body has fewer. */
 const mostPieces = 16;
 const blockBytes = 64 * 1024;
 
 /**
- * Collects a body that comes in pieces. Whoever sends it chooses how small they are, and a piece of one byte costs 400
- * as a Buffer of its own: after the first few, pieces are copied into blocks. What is held then stays within 64 KiB of
- * `size`.
+ * Collects a body that arrives in pieces. The sender chooses their size, and a piece of one byte takes 400 bytes of memory
+ * as a Buffer of its own. After the first few, pieces are therefore copied into blocks, and the memory used exceeds
+ * `size` by at most 64 KiB.
  */
 export class ByteBlocks {
   /** Bytes so far. */
@@ -18,18 +18,18 @@ export class ByteBlocks {
   #block: Buffer | undefined;
   #filled = 0;
 
-  /** Takes a piece over; its memory must not be used again. */
+  /** Takes ownership of a piece: the caller must not change its memory. */
   add(piece: Buffer): void {
     this.size += piece.length;
     if (this.#block === undefined && this.#held.length < mostPieces) this.#held.push(piece);
     else this.#copy(piece);
   }
 
-  /** All of it as one Buffer; what came as one piece is that piece. Lets go of what it held. */
+  /** Returns everything as one Buffer (a single piece is returned itself) and releases the pieces. */
   take(): Buffer {
     const [first = nothing] = this.#held;
     if (this.#held.length <= 1) {
-      // As a rule a part of what was read from the socket: nobody gives its memory back by hand.
+      // Usually a slice of a socket's read buffer, so its memory cannot be freed explicitly.
       leaveBehind(first.buffer.byteLength);
       this.clear();
       return first;

@@ -1,6 +1,6 @@
 import { UpstreamError } from './error.ts';
 
-/** What this process or its machine lacks, whatever the model server does. */
+/** Errors caused by a shortage of this process or its machine, not by the model server. */
 const shortages: ReadonlySet<string> = new Set([
   'EMFILE',
   'ENFILE',
@@ -10,25 +10,25 @@ const shortages: ReadonlySet<string> = new Set([
   'EAI_MEMORY',
 ]);
 
-/** What a failed connect means. `connected`: TCP stood already, so that the fault is in the TLS handshake. */
+/** The UpstreamError of a failed connect. `connected`: TCP was established, so the TLS handshake failed. */
 export function connectError(cause: unknown, connected: boolean): UpstreamError {
   if (cause instanceof UpstreamError) return cause;
   const codes = errorCodes(cause);
   const detail = codes[0];
-  // All of them: where IPv6 is off, its addresses fail with EADDRNOTAVAIL beside an IPv4 address that refuses.
+  // Only if all addresses failed so: if IPv6 is off, its addresses fail with EADDRNOTAVAIL although an IPv4 address refused.
   if (codes.length > 0 && codes.every((code) => shortages.has(code))) {
     return new UpstreamError('local', false, detail);
   }
   if (connected) return new UpstreamError('tls', false, detail);
   if (syscall(cause) === 'getaddrinfo') return new UpstreamError('dns', false, detail);
-  // Of several addresses one refused and another was silent: the refusal says more.
+  // If one address refused and another timed out, the refusal is more specific.
   if (codes.includes('ETIMEDOUT') && !codes.includes('ECONNREFUSED')) {
     return new UpstreamError('connect_timeout', false);
   }
   return new UpstreamError('connect_refused', false, detail);
 }
 
-/** The code of a socket's error, of a fixed vocabulary; undefined if there is none. */
+/** The code of a socket's error, from a fixed vocabulary; undefined if there is none. */
 export function errorCode(cause: unknown): string | undefined {
   return errorCodes(cause)[0];
 }

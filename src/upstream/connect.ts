@@ -11,14 +11,14 @@ import { connectError } from './connect-error.ts';
 import type { UpstreamConnection } from './connection.ts';
 import { UpstreamError } from './error.ts';
 
-/** Every address of a name, as `dns.lookup` with `all` gives them. Tests put their own in its place. */
+/** Looks up every address of a name, as `dns.lookup` with `all` does. Tests pass their own. */
 export type Lookup = (
   hostname: string,
   options: LookupOptions & { all: true },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** Opens one connection. `done` is called once, never before this returns; the socket may be destroyed meanwhile. */
+/** Opens one connection. `done` is called once, always after this returns. The socket may be destroyed before. */
 export type Connect = (done: (error: UpstreamError | null, socket?: Socket) => void) => Socket | undefined;
 
 type NetLookup = (
@@ -28,8 +28,8 @@ type NetLookup = (
 ) => void;
 
 /**
- * How connections to one model server are opened: only to addresses that the rules allow, looked up once, so
- * that a name cannot change between check and use; happy eyeballs among those; TLS always verified.
+ * Returns the function that opens connections to one model server. It looks the name up once, so that the name cannot change
+ * between check and use, connects only to addresses that the rules allow (happy eyeballs), and always verifies TLS.
  */
 export function connector(connection: UpstreamConnection, rules: AddressRules, lookup: Lookup): Connect {
   const url = new URL(connection.baseURL);
@@ -58,7 +58,7 @@ export function connector(connection: UpstreamConnection, rules: AddressRules, l
     try {
       socket = openTLS?.() ?? netConnect({ ...network, highWaterMark: 65_536 } as typeof network);
     } catch {
-      // A CA bundle that OpenSSL cannot read is found out here.
+      // OpenSSL throws here if it cannot read the CA bundle.
       const error = new UpstreamError('tls', false, 'the CA bundle cannot be used');
       queueMicrotask(() => done(error));
       return undefined;
@@ -111,7 +111,7 @@ function tlsOpener(tls: UpstreamConnection['tls'], network: { host: string }): (
     const socket = tlsConnect({
       ...network,
       secureContext: context,
-      // Written out so that NODE_TLS_REJECT_UNAUTHORIZED=0 cannot switch verification off.
+      // Set explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED=0 cannot switch verification off.
       rejectUnauthorized: true,
       // An IP address is never sent as SNI (RFC 6066), but the certificate is still checked against it.
       servername: isIP(expected) === 0 ? expected : '',
@@ -119,7 +119,7 @@ function tlsOpener(tls: UpstreamConnection['tls'], network: { host: string }): (
       ALPNProtocols: ['http/1.1'],
       ...(session === undefined ? {} : { session }),
     });
-    // Node gives a session out only after the certificate's name was checked, which resuming it skips.
+    // Resuming a session skips the check of the certificate's name, but Node.js emits a session only after that check.
     socket.on('session', (ticket) => {
       session = ticket;
     });

@@ -1,4 +1,4 @@
-/** Everything needed to reach one model server. An immutable value: a change makes a new object. */
+/** Everything needed to reach one model server. Immutable: a change makes a new object. */
 export interface UpstreamConnection {
   /** http(s) address including the version segment, such as `https://api.openai.com/v1`. */
   readonly baseURL: string;
@@ -8,15 +8,15 @@ export interface UpstreamConnection {
   /** Extra headers of the node, set last. Never the credential's, `Host`, `Content-*` or hop-by-hop ones. */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
   /**
-   * `caBundle` (PEM) replaces the system's roots, as `curl --cacert` does; `serverName` is asked for by SNI
-   * and is the name that the certificate must hold.
+   * `caBundle` (PEM) replaces the system's roots, as `curl --cacert` does. `serverName` is sent as SNI,
+   * and the certificate must be valid for it.
    */
   readonly tls?: { readonly caBundle?: string; readonly serverName?: string };
   /** All in seconds, each for one attempt. */
   readonly timeouts: {
-    /** From the start of the name look-up until the connection (TLS included) stands. */
+    /** From the start of the name look-up until the connection (TLS included) is established. */
     readonly connectSeconds: number;
-    /** From the end of the request until the response head has come. The node may take as long to receive the request. */
+    /** From the end of the request until the response head has arrived. Sending the request may take as long again. */
     readonly firstByteSeconds: number;
     /** Between two pieces of the body; not counted while the reader has paused. */
     readonly idleSeconds: number;

@@ -1,4 +1,4 @@
-/** What kept an attempt from a full answer. */
+/** Why an attempt got no complete answer. */
 export type UpstreamErrorCode =
   /** This process or its machine is short of descriptors, ports or memory: it says nothing of the model server. */
   | 'local'
@@ -30,14 +30,14 @@ const messages: Record<UpstreamErrorCode, string> = {
 };
 
 /**
- * An attempt that got no full answer. The message is safe to show: it holds no address, no credential and
- * nothing that the upstream wrote. Callers branch on `code`.
+ * An attempt that got no complete answer. The message is safe to show: it holds no address, no credential and
+ * no text from the model server. Callers branch on `code`.
  */
 export class UpstreamError extends Error {
   readonly code: UpstreamErrorCode;
   /** Whether the response head had arrived. */
   readonly answered: boolean;
-  /** An OpenSSL or errno code, or another word of a fixed vocabulary. */
+  /** An OpenSSL or errno code, or another word from a fixed vocabulary. */
   readonly detail: string | undefined;
 
   /**

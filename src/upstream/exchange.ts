@@ -8,12 +8,12 @@ import { requestHead } from './prepare.ts';
 import type { AssembledBody, UpstreamRequest } from './request.ts';
 import type { Slot, SlotUser } from './slot.ts';
 
-/** How soon after the request a node that had not read it closes a used connection. */
+/** If a node closes a reused connection within this time after the request, it most likely had not read the request. */
 const staleMs = 1_000;
 
 /**
- * One request and its answer: who uses a connection, the caller's abort handle and its pause control in one object,
- * because this is made for every request.
+ * One request and its answer. It is the user of a connection, the caller's abort handle and its pause control in one object,
+ * because one is made for every request.
  */
 export class Exchange implements SlotUser {
   readonly #pool: Pool;
@@ -21,10 +21,10 @@ export class Exchange implements SlotUser {
   readonly #timeouts: UpstreamConnection['timeouts'];
   readonly #handler: UpstreamHandler;
   readonly #head: string | undefined;
-  /** Undefined once an answer has begun: then it is not sent again. */
+  /** Undefined once an answer has begun: from then on the request is not sent again. */
   #body: Uint8Array | AssembledBody | undefined;
   #slot: Slot;
-  /** When this began, and when something came last, by `performance.now()`. */
+  /** When the exchange began, and when data last arrived, by `performance.now()`. */
   readonly #startedMs = performance.now();
   #cameMs = 0;
   #paused = false;
@@ -54,15 +54,15 @@ export class Exchange implements SlotUser {
 
   /**
    * Whether an answer has begun and every byte of the request has left this process, so that the body's memory may be
-   * used for something else. False also where that is not known.
+   * reused. Also false if that is not known.
    */
   get sent(): boolean {
     if (!this.#done && this.#answered) this.#sent = this.#slot.flushed;
-    // The socket that a first try left behind may not be closed yet.
+    // The socket of the first try may still be open.
     return this.#sent && !this.#retried;
   }
 
-  /** Ends the exchange and its connection; the handler hears no more. */
+  /** Ends the exchange and its connection; the handler is not called again. */
   abort(): void {
     this.#aborted = true;
     if (this.#done) return;
@@ -79,14 +79,14 @@ export class Exchange implements SlotUser {
   resume(): void {
     if (this.#done) return;
     this.#paused = false;
-    // The time in which nobody read is not the node's.
+    // The node is not responsible for the time in which reading was paused.
     this.#cameMs = performance.now();
     this.#slot.resume();
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
     if (this.#done) return;
-    // Sent as the node closed an idle connection, or it would have read the request: RFC 9110 §15.5.9 lets it be repeated.
+    // The node sent this status while it closed an idle connection, before it read the request: RFC 9110 §15.5.9 permits a repetition.
     if (status === 408 && this.#isStale()) {
       this.#retry();
       return;
@@ -123,7 +123,7 @@ export class Exchange implements SlotUser {
     }
   }
 
-  /** What was thrown ends this exchange alone: out of a socket's listener it would end the process. */
+  /** An error ends only this exchange: thrown out of a socket's listener it would end the process. */
   onFault(error: unknown): void {
     if (!this.#done) {
       this.#done = true;
@@ -145,12 +145,12 @@ export class Exchange implements SlotUser {
     const idleMs = idleSeconds * 1000;
     let stillMs = nowMs + idleMs;
     if (!this.#answered) {
-      // Connecting has a time of its own.
+      // Connecting has a timeout of its own.
       stillMs = (this.#slot.writtenMs || nowMs) + firstByteSeconds * 1000;
     } else if (!this.#paused) stillMs = this.#cameMs + idleMs;
     if (nowMs >= endMs) this.#late('total_timeout');
     else if (nowMs >= stillMs) this.#late(this.#answered ? 'idle_timeout' : 'first_byte_timeout');
-    // An answer that begins now may be still from now on.
+    // The answer may begin now: the idle timeout counts from here.
     return Math.min(endMs, stillMs, nowMs + idleMs);
   }
 
@@ -159,15 +159,15 @@ export class Exchange implements SlotUser {
   }
 
   /**
-   * Whether this is a used connection that the node closed as it was being used again, most likely before it read the
-   * request. Later it has read it, and may have died of it: to send it again would repeat that, and be paid for twice.
+   * Whether the node closed a reused connection just as the request was sent, most likely before it read the request. A node
+   * that closes later has read the request and may have crashed on it: a repetition could crash it again, or be billed twice.
    */
   #isStale(): boolean {
     const { served, writtenMs } = this.#slot;
     return served > 0 && (writtenMs === 0 || performance.now() - writtenMs <= staleMs);
   }
 
-  /** A fresh connection has served nobody, so that this happens once. */
+  /** A fresh connection has served no request, so this happens at most once. */
   #retry(): void {
     this.#retried = true;
     this.#pool.counts.replays += 1;
@@ -184,7 +184,7 @@ export class Exchange implements SlotUser {
   #fail(error: UpstreamError): void {
     this.#done = true;
     this.#pool.discard(this.#slot);
-    // A request can be refused before the caller holds its abort handle.
+    // The request may fail before the caller has its abort handle.
     queueMicrotask(() => {
       if (this.#aborted) return;
       try {

@@ -11,14 +11,14 @@ export interface ModelsAnswer {
   readonly status: number;
   readonly headers: UpstreamHeaders;
   readonly body: Buffer;
-  /** False when reading stopped at `maxBytes`; the body then holds what fitted. */
+  /** False if reading stopped at `maxBytes`; the body then holds the bytes up to there. */
   readonly complete: boolean;
 }
 
 /**
- * `GET {baseURL}/models` (or `path`), at most `maxBytes` of its body, at most `timeoutMs` in all. Resolves with an
- * UpstreamError when no answer came. `keep` false: the body is read (so that the connection can be used
- * again) but thrown away, and its breaking off does not matter. Rejects with the signal's reason, or with a fault of the program.
+ * `GET {baseURL}/models` (or `path`): reads at most `maxBytes` of the body, within `timeoutMs` in all. Resolves with an
+ * UpstreamError if no answer came. If `keep` is false, the body is read (so that the connection can be reused)
+ * but discarded, and a body that is cut off is no error. Rejects with the signal's reason, or with an unexpected error.
  */
 export function fetchModels(
   pool: Pool,
@@ -55,14 +55,14 @@ export function fetchModels(
       {
         method: 'GET',
         path: asked.path ?? '/models',
-        // Anthropic refuses a listing without a version; other servers do not look at it, and the node's own wins.
+        // Anthropic refuses a listing without this header; other servers ignore it, and the node's own header replaces it.
         headers: ['accept', 'application/json', 'anthropic-version', '2023-06-01'],
         ...(asked.query === undefined ? {} : { query: asked.query }),
       },
       {
         onResponse(status, headers) {
           answer = { status, headers };
-          // Of a refusal the status is all that counts.
+          // Only the status of a refusal is used.
           if (status < 200 || status > 299) keep = false;
         },
         onData(chunk) {

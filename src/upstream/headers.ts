@@ -1,8 +1,8 @@
-/** A response's headers, names in lower case. At most 64 KiB together: longer heads are refused. */
+/** A response's headers, names in lower case, 64 KiB at most: longer heads are refused. */
 export class UpstreamHeaders {
   readonly #flat: readonly string[];
 
-  /** `flat` has names in lower case and values, in turns; values are latin1 text. */
+  /** `flat` alternates names in lower case and values; values are latin1 text. */
   constructor(flat: readonly string[]) {
     this.#flat = flat;
   }
@@ -17,13 +17,13 @@ export class UpstreamHeaders {
     return value;
   }
 
-  /** Whether the body is in a content-encoding, although nobody asked for one. */
+  /** Whether the body has a content-encoding, although the request accepts none. */
   get isEncoded(): boolean {
     const encoding = this.get('content-encoding');
     return encoding !== undefined && !/^\s*(?:identity\s*)?$/i.test(encoding);
   }
 
-  /** Calls `visit` with name and value of every field, each repetition by itself. */
+  /** Calls `visit` with the name and value of every field; a repeated field is visited each time. */
   forEach(visit: (name: string, value: string) => void): void {
     const flat = this.#flat;
     for (let at = 0; at < flat.length; at += 2) visit(flat[at] ?? '', flat[at + 1] ?? '');

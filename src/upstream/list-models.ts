@@ -11,7 +11,7 @@ export type ListOutcome =
   | {
       readonly kind: 'models';
       readonly names: string[];
-      /** Entries left out because no such name can be used. */
+      /** How many entries were left out because their name cannot be used. */
       readonly skipped: number;
       /** More than `maxModels` were listed, or more pages than are read; the rest is left out. */
       readonly truncated: boolean;
@@ -25,20 +25,20 @@ interface StatusOutcome {
   readonly kind: 'status';
   readonly status: number;
   readonly retryAfterSeconds?: number;
-  /** After a 404: the base URL with `/v1`, below which there is a model listing. */
+  /** After a 404: the base URL with `/v1`, if there is a model listing below it. */
   readonly versionedBaseURL?: string;
 }
 
-/** Pages of a listing that are read; Anthropic gives up to 1,000 models in each but the first. */
+/** Most pages that are read; Anthropic returns up to 1,000 models in each page but the first. */
 const maxPages = 20;
-/** What a health check reads of the body, so that its connection can serve again. */
+/** Most bytes of the body that a health check reads so that its connection can be reused. */
 const maxHealthBytes = 1024 * 1024;
 
 /**
- * Lists a node's models by `GET {baseURL}/models`, following `has_more`. `maxBytes` and `timeoutMs` hold for
- * all pages together. After a 404 of a base URL without a version segment `/v1/models` is asked for once, within the same
- * bounds, to say what may be missing. A status other than 2xx, redirects included, is the outcome `status`. Rejects only with
- * the signal's reason. `now` gives ms since the epoch, for a `Retry-After` that is a date.
+ * Lists a node's models by `GET {baseURL}/models`, following `has_more`. `maxBytes` and `timeoutMs` apply to
+ * all pages together. After a 404 from a base URL without a version segment, `/v1/models` is requested once, within the same
+ * bounds, to tell the user what may be missing. A status other than 2xx, redirects included, is the outcome `status`. Rejects
+ * only with the signal's reason. `now` returns ms since the epoch, for a `Retry-After` that is a date.
  */
 export async function listModels(
   pool: Pool,
@@ -81,7 +81,7 @@ export async function listModels(
     if (listing.truncated || names.size > limits.maxModels) {
       return { kind: 'models', names: [...names].slice(0, limits.maxModels), skipped, truncated: true };
     }
-    // A node that says "more" and gives nothing new would be asked for ever.
+    // Otherwise a node that answers `has_more` without new names would be asked indefinitely.
     if (listing.after === undefined || names.size === before) {
       return { kind: 'models', names: [...names], skipped, truncated: false };
     }
@@ -111,8 +111,8 @@ async function listedBelowVersion(
 }
 
 /**
- * Asks `GET {baseURL}/models` whether the node answers, within `timeoutMs`; the body is thrown away. Once the
- * head has come the check has its status, however the body ends. Rejects only with the signal's reason.
+ * Checks by `GET {baseURL}/models` whether the node answers within `timeoutMs`; the body is discarded. The result is the
+ * status in the head, even if the body is cut off. Rejects only with the signal's reason.
  */
 export async function checkHealth(
   pool: Pool,
@@ -131,7 +131,7 @@ function refusalOf(answer: ModelsAnswer, maxBytes: number, now: () => number): L
   if (!answer.complete)
     return { kind: 'invalid', message: `the model list is larger than ${maxBytes} bytes` };
   if (answer.headers.isEncoded) {
-    return { kind: 'invalid', message: 'the model list is compressed although identity was asked for' };
+    return { kind: 'invalid', message: 'the model list is compressed although the request asked for identity' };
   }
   if (/^text\/html/i.test(answer.headers.get('content-type') ?? '')) {
     return {

@@ -1,19 +1,19 @@
 import type { UpstreamConnection } from './connection.ts';
 import { UpstreamHeaders } from './headers.ts';
 
-/** No credential is shorter; a placeholder such as `none` would take words out of every text. */
+/** Shorter values are not masked: they are placeholders such as `none`, and masking them would damage ordinary words. */
 const shortestSecret = 8;
 const masks = new WeakMap<UpstreamConnection, Mask | undefined>();
 
 interface Mask {
   readonly pattern: RegExp;
-  /** Length of the shortest secret: no shorter text holds one, however it is escaped. */
+  /** Length of the shortest secret: a shorter text cannot hold one, even escaped. */
   readonly shortest: number;
 }
 
 /**
- * What a node wrote, without the values that this connection sends of its own (credential and headers), because some
- * servers repeat the headers of a request in their errors. The same bytes where there is none of them.
+ * Masks the values that this connection adds to requests (credential and headers) in bytes that a node wrote, because some
+ * servers quote the request's headers in their errors. Returns the same object if there are none.
  */
 export function maskCredentials(bytes: Buffer, connection: UpstreamConnection): Buffer {
   const mask = maskOf(connection);
@@ -30,11 +30,11 @@ export function maskText(text: string, connection: UpstreamConnection): string {
   return masked === bytes ? text : masked.toString();
 }
 
-/** The same for the head of an answer. A field whose name holds a value of the connection is left out. */
+/** The same for the head of an answer. A field whose name holds a secret value is left out. */
 export function maskHeaders(headers: UpstreamHeaders, connection: UpstreamConnection): UpstreamHeaders {
   const mask = maskOf(connection);
   if (mask === undefined) return headers;
-  // Nearly every field is too short, so that this costs next to nothing.
+  // Nearly every field is shorter than any secret, so this costs almost nothing.
   const holds = (text: string) => text.length >= mask.shortest && text.search(mask.pattern) !== -1;
   let isClean = true;
   headers.forEach((name, value) => {
@@ -52,7 +52,7 @@ function maskOf(connection: UpstreamConnection): Mask | undefined {
   if (masks.has(connection)) return masks.get(connection);
   const values = [connection.credential ?? '', ...connection.headers.map(({ value }) => value)];
   const secrets = values.map((value) => value.trim()).filter(({ length }) => length >= shortestSecret);
-  // The longest first: one may be the beginning of another.
+  // The longest first, because one value may be the beginning of another.
   const sources = secrets.sort((one, other) => other.length - one.length).map(sourceOf);
   const shortest = Math.min(...secrets.map(({ length }) => length));
   const mask = sources.length === 0 ? undefined : { pattern: new RegExp(sources.join('|'), 'g'), shortest };
@@ -60,7 +60,7 @@ function maskOf(connection: UpstreamConnection): Mask | undefined {
   return mask;
 }
 
-/** Matches the UTF-8 bytes of a text, read as latin1, however JSON, also within a text of JSON, or a URL may have escaped them. */
+/** Matches the UTF-8 bytes of a text, read as latin1, with any escapes of JSON, of JSON within a JSON string, or of a URL. */
 function sourceOf(secret: string): string {
   return [...secret].map(characterSource).join('');
 }

@@ -1,13 +1,13 @@
-/** The longest model name that is taken over, in characters. */
+/** The longest model name that is accepted, in characters. */
 const maxNameLength = 512;
-/** What a listing is read as. */
+/** The parsed listing. */
 export type ReadListing =
   | {
       readonly kind: 'names';
       readonly names: string[];
-      /** Where the next page begins, when the node says that there is one. */
+      /** Where the next page begins, if the node says that there is one. */
       readonly after?: string;
-      /** Entries left out because no such name can be used. */
+      /** How many entries were left out because their name cannot be used. */
       readonly skipped: number;
       /** More than `maxModels` were listed; the rest is left out. */
       readonly truncated: boolean;
@@ -16,7 +16,7 @@ export type ReadListing =
 
 /**
  * Reads the body of `GET /models`: `{data: [{id}]}` (OpenAI, Anthropic), `{models: [{id | name}]}`, or a bare
- * list of such objects or of strings. Repeated names count once. Names that no manifest could hold (empty,
+ * list of such objects or of strings. Repeated names count once. Names that a manifest may not hold (empty,
  * `*`, over 512 characters, with control characters or blanks at their ends) are left out and counted, so that
  * one odd entry does not fail the sync.
  */
@@ -82,11 +82,11 @@ function isUsable(name: string): boolean {
   return name.length <= maxNameLength && name !== '*' && name.isWellFormed() && oneLine.test(name);
 }
 
-// The same names as a manifest may hold.
+// The names that a manifest may hold.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the purpose
 const oneLine = /^[^\x00-\x20\x7f](?:[^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$/;
 
-/** Anthropic lists 20 models at a time and says `has_more` with the `last_id` to go on from. */
+/** Anthropic lists 20 models at a time, with `has_more` and the `last_id` after which the next page begins. */
 function nextPage(value: unknown): string | undefined {
   const last = own(value, 'last_id');
   return own(value, 'has_more') === true && typeof last === 'string' && isUsable(last) ? last : undefined;

@@ -13,7 +13,7 @@ export type UpstreamPath =
 // v1, v2, v1.1, v1beta, v1beta1, v2-preview; not "vertex" or "v8engine".
 const versionSegment = /\/v\d+(?:\.\d+)*(?:[.-]?(?:alpha|beta|preview|rc)\d*)?$/i;
 
-/** `baseURL` with `/v1` added, where it holds no version segment. Throws TypeError when it is not a URL. */
+/** `baseURL` with `/v1` added, if it has no version segment. Throws TypeError if it is not a URL. */
 export function withVersion(baseURL: string): string | undefined {
   const { origin, pathname } = new URL(baseURL);
   const base = pathname.replace(/\/+$/, '');
@@ -21,9 +21,9 @@ export function withVersion(baseURL: string): string | undefined {
 }
 
 /**
- * Where a path lives on a model server. Unversioned paths are appended to `baseURL`; a `/v1/…` path replaces
- * a trailing version segment of `baseURL`, so that none is doubled (design, "Upstream addresses"), and so does vLLM's
- * `/tokenize`, which stands beside its `/v1`.
+ * The address of a path on a model server. Unversioned paths are appended to `baseURL`. A `/v1/…` path replaces
+ * a trailing version segment of `baseURL`, so that there is only one, and so does vLLM's `/tokenize`, which is a sibling of
+ * its `/v1`.
  * Throws TypeError when `baseURL` is not a URL.
  */
 export function upstreamURL(

@@ -2,35 +2,35 @@ import type { Connect } from './connect.ts';
 import { UpstreamError } from './error.ts';
 import { Slot } from './slot.ts';
 
-/** Unused connections kept to one node; more are closed when their request ends. */
+/** Most idle connections kept to one node; further ones are closed when their request ends. */
 const maxIdle = 512;
 
-/** What is counted of a node's connections, however often its pool is replaced. */
+/** A node's counts, which continue when its pool is replaced. */
 export interface ConnectionCounts {
-  /** Requests that were sent again on a fresh connection, because the used one had ended. */
+  /** Requests that were sent again on a fresh connection because the node had closed the reused one. */
   replays: number;
 }
 
 export interface PoolOptions {
   readonly connect: Connect;
-  /** How long the next connection is used, in milliseconds. */
+  /** Returns the lifetime of the next connection, in milliseconds. */
   readonly lifeMs: () => number;
   readonly counts: ConnectionCounts;
-  /** Told when there are connections again: from then on `sweep` is to be called, until it says that there are none. */
+  /** Called when the pool has connections again: from then on call `sweep` until it returns false. */
   readonly onOpen: (pool: Pool) => void;
 }
 
 /**
- * The connections to one model server: as many as there are requests in flight. Idle ones are used in turns, so that all
- * replicas behind one address get work; each is used for a limited time, so that new replicas get some soon.
+ * The connections to one model server: as many as there are requests in flight. Idle connections are used in rotation, so that
+ * all replicas behind one address get work. Each has a limited lifetime, so that new replicas soon get work too.
  */
 export class Pool {
   readonly counts: ConnectionCounts;
   readonly #options: PoolOptions;
   readonly #slots = new Set<Slot>();
-  /** The one that has been idle longest first. */
+  /** The connection that has been idle longest comes first. */
   readonly #idle: Slot[] = [];
-  /** When one of the requests may have taken too long. To look at all each time was half of what thousands of silent streams cost. */
+  /** The earliest time at which a request may time out. Checking all requests each time was half the cost of thousands of silent streams. */
   #checkAtMs = Number.POSITIVE_INFINITY;
   #closing = false;
   readonly #waiting: (() => void)[] = [];
@@ -40,14 +40,14 @@ export class Pool {
     this.counts = options.counts;
   }
 
-  /** Connections that stand or are being opened. */
+  /** Connections that are open or being opened. */
   get size(): number {
     return this.#slots.size;
   }
 
   /**
-   * A connection for one request; the caller gives it back by `release` or `discard`. `checkAtMs`: when the request may have
-   * taken too long. Both are times of `performance.now`.
+   * Returns a connection for one request; the caller returns it by `release` or `discard`. `checkAtMs`: when the request may
+   * time out. Both times are those of `performance.now`.
    */
   acquire(nowMs: number, checkAtMs: number): Slot {
     if (checkAtMs < this.#checkAtMs) this.#checkAtMs = checkAtMs;
@@ -59,7 +59,7 @@ export class Pool {
     }
   }
 
-  /** A connection that has served nobody yet. */
+  /** Returns a connection that has served no request yet. */
   acquireFresh(): Slot {
     const { connect, lifeMs, onOpen } = this.#options;
     const slot = new Slot(connect, lifeMs(), this.#onDisconnect);
@@ -68,7 +68,7 @@ export class Pool {
     return slot;
   }
 
-  /** The request was answered in full: the connection may serve another. */
+  /** The request was answered completely: the connection may be reused. */
   release(slot: Slot): void {
     if (this.#closing || this.#idle.length >= maxIdle || !slot.reusable) this.discard(slot);
     else {
@@ -77,7 +77,7 @@ export class Pool {
     }
   }
 
-  /** Ends the connection at once. */
+  /** Closes the connection immediately. */
   discard(slot: Slot): void {
     slot.destroy(() => {
       this.#slots.delete(slot);
@@ -85,14 +85,14 @@ export class Pool {
     });
   }
 
-  /** Resolves when the last request in flight has ended; one that was routed here just before still runs. */
+  /** Resolves when the last request in flight has ended. A request that was routed here just before is still served. */
   close(): Promise<void> {
     this.#closing = true;
     for (const slot of this.#idle.splice(0)) this.discard(slot);
     return this.#slots.size === 0 ? Promise.resolve() : new Promise((done) => this.#waiting.push(done));
   }
 
-  /** Ends every connection; requests in flight fail with `reset`. */
+  /** Closes every connection; requests in flight fail with `reset`. */
   destroy(): Promise<void> {
     this.#closing = true;
     this.#idle.length = 0;
@@ -104,8 +104,8 @@ export class Pool {
   }
 
   /**
-   * Ends what took too long by `nowMs`, a time of `performance.now`. Timers for each request, set and cleared again, would
-   * cost more than looking at all. False when there are no connections.
+   * Ends requests and idle connections that have timed out at `nowMs`, a time of `performance.now`. Setting and clearing a
+   * timer for each request would cost more. Returns false if there are no connections.
    */
   sweep(nowMs: number): boolean {
     if (nowMs >= this.#checkAtMs) this.#checkAtMs = this.#checkTimes(nowMs);

@@ -13,21 +13,21 @@ interface Entry {
 const shortestLifeMs = 240_000;
 const longestLifeMs = 360_000;
 
-/** How often times are looked at, so that a timeout is noticed this late at most. */
+/** How often timeouts are checked: a timeout takes effect at most this much late. */
 const sweepMs = 250;
 
-/** One pool for each node. A node whose connection fields changed gets a new one; the old one drains. */
+/** One pool for each node. If a node's connection fields change it gets a new pool, and the old one drains. */
 export class Pools {
   readonly #rules: AddressRules;
   readonly #lookup: Lookup;
   readonly #lifeMs: () => number;
   readonly #entries = new Map<string, Entry>();
   readonly #draining = new Set<Pool>();
-  /** Those with connections. One timer looks at all: one for each of 1,000 nodes kept a process awake that had nothing to do. */
+  /** The pools with connections. One timer checks all of them: a timer for each of 1,000 nodes kept an idle process busy. */
   readonly #open = new Set<Pool>();
   #sweeper: NodeJS.Timeout | undefined;
 
-  /** For tests `lookup` resolves names in place of the system, and `lifeMs` says how long the next connection is used. */
+  /** Tests pass `lookup` to resolve names, and `lifeMs` for the lifetime of the next connection. */
   constructor(options: {
     readonly rules: AddressRules;
     readonly lookup?: Lookup;
@@ -38,7 +38,7 @@ export class Pools {
     this.#lifeMs = options.lifeMs ?? (() => connectionLifeMs(Math.random()));
   }
 
-  /** How often each node's requests were sent again on a fresh connection; a node without any is left out. */
+  /** How often each node's requests were sent again on a fresh connection; nodes with none are left out. */
   *replays(): Iterable<{ readonly node: string; readonly value: number }> {
     for (const [node, { pool }] of this.#entries) {
       if (pool.counts.replays > 0) yield { node, value: pool.counts.replays };
@@ -46,8 +46,8 @@ export class Pools {
   }
 
   /**
-   * The pool of the node `id`: the same one for as long as origin, TLS fields and connect timeout stay equal.
-   * Throws TypeError when `baseURL` is not a URL.
+   * The pool of the node `id`: the same pool as long as origin, TLS fields and connect timeout do not change.
+   * Throws TypeError if `baseURL` is not a URL.
    */
   pool(id: string, connection: UpstreamConnection): Pool {
     const entry = this.#entries.get(id);
@@ -66,7 +66,7 @@ export class Pools {
     return pool;
   }
 
-  /** The node is gone: its pool closes when its last request has ended. */
+  /** The node was deleted: its pool closes when its last request has ended. */
   release(id: string): void {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
@@ -80,7 +80,7 @@ export class Pools {
     await Promise.all([...this.#draining].map((pool) => pool.close()));
   }
 
-  /** Ends every connection now; requests in flight fail with `reset`. */
+  /** Closes every connection immediately; requests in flight fail with `reset`. */
   async destroy(): Promise<void> {
     for (const id of [...this.#entries.keys()]) this.release(id);
     await Promise.all([...this.#draining].map((pool) => pool.destroy()));
@@ -105,7 +105,7 @@ export class Pools {
   }
 }
 
-/** In milliseconds; `random` is in [0, 1). Connections that were opened together are not closed together. */
+/** A random lifetime in milliseconds, so that connections opened together are not closed together. `random` is in [0, 1). */
 export function connectionLifeMs(random: number): number {
   return shortestLifeMs + (longestLifeMs - shortestLifeMs) * random;
 }

@@ -2,11 +2,11 @@ import type { UpstreamConnection } from './connection.ts';
 import { type UpstreamPath, upstreamURL } from './paths.ts';
 import type { UpstreamRequest } from './request.ts';
 
-/** What a connection means for every request sent over it. */
+/** The parts of a request that are the same for every request to a node. */
 interface Prepared {
-  /** The host and the node's own headers as they are written; undefined where one of them cannot be. */
+  /** The host and the node's own headers as they are written; undefined if one of them is not valid. */
   readonly headers: string | undefined;
-  /** Lower-case names that a caller's header never carries. */
+  /** Lower-case names of headers that are never taken from the caller. */
   readonly reserved: ReadonlySet<string>;
   readonly paths: Map<UpstreamPath, string>;
 }
@@ -37,7 +37,7 @@ function prepare(connection: UpstreamConnection): Prepared {
   if (known !== undefined) return known;
   const own = connection.headers.map(({ name }) => name.toLowerCase());
   const headers = ['host', new URL(connection.baseURL).host, 'connection', 'keep-alive'];
-  // Answers are passed on byte for byte, so none may come compressed.
+  // Answers are passed on byte for byte, so they must not be compressed.
   headers.push('accept-encoding', 'identity', ...credentialHeader(connection));
   if (!own.includes('user-agent')) headers.push('user-agent', 'model-gateway');
   for (const { name, value } of connection.headers) headers.push(name, value);
@@ -51,7 +51,7 @@ function prepare(connection: UpstreamConnection): Prepared {
 }
 
 function credentialHeader({ authentication, credential }: UpstreamConnection): string[] {
-  // A Secret made from a file often ends with a newline, which no header may hold.
+  // A Secret made from a file often ends with a newline, which is not allowed in a header.
   const text = credential?.trim() ?? '';
   if (text === '') return [];
   if (authentication === 'XAPIKey') return ['x-api-key', text];
@@ -60,8 +60,8 @@ function credentialHeader({ authentication, credential }: UpstreamConnection): s
 }
 
 /**
- * The head of a request as it is written, up to its last empty line: the caller's headers without those that are not
- * theirs to set, then the connection's. Undefined where something in it cannot be sent.
+ * The head of a request as it is written, up to its last empty line: the caller's headers without the reserved ones,
+ * then the connection's. Undefined if a part of it is not valid in HTTP/1.1.
  */
 export function requestHead(connection: UpstreamConnection, request: UpstreamRequest): string | undefined {
   const { headers: own, reserved, paths } = prepare(connection);
@@ -78,7 +78,7 @@ export function requestHead(connection: UpstreamConnection, request: UpstreamReq
   return `${method} ${target} HTTP/1.1\r\n${own}${callers}${length}\r\n`;
 }
 
-/** Flat headers as lines, without those of `reserved`; undefined where one would break its line or its name. */
+/** Flat headers as lines, without those in `reserved`; undefined if a name or value is not valid. */
 function written(flat: readonly string[], reserved?: ReadonlySet<string>): string | undefined {
   let lines = '';
   for (let at = 0; at < flat.length; at += 2) {

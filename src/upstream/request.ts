@@ -1,8 +1,8 @@
 import type { UpstreamPath } from './paths.ts';
 
-/** A body that is put together where it is sent from, each time that it is sent. */
+/** A body that is composed in the send buffer, each time that it is sent. */
 export interface AssembledBody {
-  /** In bytes. */
+  /** Length in bytes. */
   readonly length: number;
   /** Writes all of it to `target`, from `at` on. */
   writeTo(target: Buffer, at: number): void;

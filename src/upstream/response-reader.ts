@@ -1,21 +1,21 @@
 import { UpstreamError } from './error.ts';
 import { UpstreamHeaders } from './headers.ts';
 
-/** Receives one response as it is read. */
+/** Receives one response while it is read. */
 export interface ResponseListener {
-  /** The head of the answer; heads of status 1xx are passed over. */
+  /** The head of the answer; heads of status 1xx are skipped. */
   onHead(status: number, headers: UpstreamHeaders): void;
-  /** A piece of the body, freed from its framing. */
+  /** A piece of the body, without its framing. */
   onBody(piece: Buffer): void;
   /** The answer is complete. */
   onComplete(): void;
 }
 
-/** Longest response head, longest trailers, and most that chunk extensions may be longer than the body, in bytes. */
+/** Limit in bytes of the response head, of the trailers, and of how much chunk extensions may exceed the body. */
 const longestHead = 64 * 1024;
-/** Longest time that a server is believed to keep an idle connection, in seconds. */
+/** Upper bound for the `Keep-Alive` timeout that a server announces, in seconds. */
 const longestKeepAlive = 600;
-/** Digits of a length: more could not be counted exactly. */
+/** Most digits of a length: a number with more digits may not be exact. */
 const mostDigits = 15;
 const mostHexDigits = 12;
 
@@ -41,28 +41,28 @@ type Stage =
   | 'complete';
 
 /**
- * Reads the HTTP/1.1 responses of one connection, one after the other (RFC 9112). Strict: what could be framed in two
- * ways is an error. Bodies are passed on as parts of the pieces that were read, without a copy.
+ * Reads the HTTP/1.1 responses of one connection, one after the other (RFC 9112). Ambiguous framing is an error.
+ * Bodies are passed on as slices of the pieces that were read, without a copy.
  */
 export class ResponseReader {
-  /** Whether a byte of the present response has come. */
+  /** Whether a byte of the current response has arrived. */
   begun = false;
   /** Whether the connection may carry another exchange after this response. */
   reusable = false;
-  /** Seconds for which the server says it keeps the connection; undefined where it does not say. */
+  /** How long the server says that it keeps the idle connection, in seconds; undefined if it does not say. */
   keepAliveSeconds: number | undefined;
   #listener: ResponseListener | undefined;
   #stage: Stage = 'complete';
-  /** The beginning of a head that did not come as one piece. */
+  /** The beginning of a head that did not arrive in one piece. */
   #head = '';
-  /** What is left of a body or chunk, or the size of a chunk so far. */
+  /** The remaining bytes of a body or chunk, or the size of a chunk as read so far. */
   #left = 0;
-  /** Digits of a chunk's size, or bytes of trailers. */
+  /** How many digits of a chunk's size, or bytes of trailers, were read. */
   #count = 0;
-  /** Bytes of chunk extensions, less the bytes of the body: a byte of the body may not cost 64 KiB of them each time. */
+  /** Bytes of chunk extensions minus bytes of the body: otherwise each byte of the body could come with 64 KiB of extensions. */
   #extensions = 0;
 
-  /** The next response is for this listener. */
+  /** Passes the next response to this listener. */
   expect(listener: ResponseListener): void {
     this.#listener = listener;
     this.#stage = 'head';
@@ -72,12 +72,12 @@ export class ResponseReader {
     this.#head = '';
   }
 
-  /** What still comes of the present response is reported to nobody. */
+  /** Ignores the rest of the current response. */
   ignore(): void {
     this.#listener = undefined;
   }
 
-  /** Reads a piece. Throws an UpstreamError of code `protocol`, `too_large` or `reset`; nothing can be read after it. */
+  /** Reads a piece. Throws an UpstreamError with the code `protocol`, `too_large` or `reset`; do not read further after it. */
   take(piece: Buffer): void {
     this.begun = true;
     let at = 0;
@@ -94,7 +94,7 @@ export class ResponseReader {
           this.#listener?.onBody(at === 0 ? piece : piece.subarray(at));
           return;
         case 'complete':
-          // An answer that nobody asked for: it must not become that of the next request.
+          // There is no request for this answer: it must not be taken for the answer to the next one.
           this.reusable = false;
           return;
         default:
@@ -102,14 +102,14 @@ export class ResponseReader {
       }
       if (this.#isComplete()) {
         if (at < piece.length) this.reusable = false;
-        // The listener may ask for the next response at once: nothing may be done after it.
+        // The listener may start the next response in this call, so this must be the last statement.
         this.#listener?.onComplete();
         return;
       }
     }
   }
 
-  /** The connection has ended. Answers whether that was the end of the response. */
+  /** The connection has ended. Returns whether that completed the response. */
   end(): boolean {
     if (this.#stage !== 'untilEnd') return false;
     this.#stage = 'complete';
@@ -130,7 +130,7 @@ export class ResponseReader {
       }
     }
     const before = this.#head.length;
-    // Three bytes of the end may have come before.
+    // Up to three bytes of the terminator may have arrived before.
     const searchFrom = Math.max(0, before - 3);
     this.#head += piece.toString('latin1', from, from + longestHead);
     const end = this.#head.indexOf('\r\n\r\n', searchFrom);
@@ -159,13 +159,13 @@ export class ResponseReader {
       if (colon === -1 || colon > end) throw broken(false);
       const name = head.slice(at, colon);
       const value = head.slice(colon + 1, end);
-      // White space before a colon, folded lines and control characters are what others may read as another header.
+      // Other parsers may read white space before a colon, folded lines and control characters as another header.
       if (!fieldName.test(name) || badValue.test(value)) throw broken(false);
       flat.push(name.toLowerCase(), withoutBlanks(value));
       at = end + 2;
     }
     if (status < 200) {
-      // Nobody asked for another protocol.
+      // The request asked for no protocol upgrade.
       if (status === 101) throw new UpstreamError('reset', false);
       return;
     }
@@ -190,7 +190,7 @@ export class ResponseReader {
     const coding = headers.get('transfer-encoding');
     const announced = headers.get('content-length');
     if (announced !== undefined && (coding !== undefined || !isLength(announced))) throw broken(false);
-    // No other coding was asked for and none is undone here; in HTTP/1.0 the framing is faulty (RFC 9112 §6.1).
+    // The request accepts no other coding, and none is decoded here. In HTTP/1.0 this framing is faulty (RFC 9112 §6.1).
     if (coding !== undefined && !(isHTTP11 && coding.toLowerCase() === 'chunked')) throw broken(false);
     if (status === 204 || status === 304) this.#stage = 'complete';
     else if (coding !== undefined) {
@@ -220,7 +220,7 @@ export class ResponseReader {
     this.#count = 0;
   }
 
-  /** Reads what stands around chunks, byte by byte: it may be cut anywhere. */
+  /** Reads the framing of chunks byte by byte, because it may be split anywhere. */
   #takeFraming(piece: Buffer, from: number): number {
     for (let at = from; at < piece.length; at++) {
       const c = piece[at] ?? 0;
@@ -299,7 +299,7 @@ function hexDigit(c: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
-/** Not `trim`: half a letter in UTF-8 may look like white space in latin1. */
+/** Not `trim`: a byte of a UTF-8 character may be white space in latin1. */
 function withoutBlanks(value: string): string {
   let [start, end] = [0, value.length];
   while (start < end && isBlank(value.charCodeAt(start))) start += 1;

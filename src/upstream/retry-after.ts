@@ -1,11 +1,11 @@
 import type { UpstreamHeaders } from './headers.ts';
 
-/** Longest wait that is believed, in seconds: a day. Callers cap it further. */
+/** Longest wait that is accepted, in seconds: a day. Callers cap it further. */
 const maxSeconds = 86_400;
 
 /**
- * Seconds that a node asks to be left alone for, at least 0: by `retry-after-ms`, else by `retry-after`, a number of
- * seconds or an HTTP date judged against `now` (ms since the epoch). A header that is unreadable counts as absent.
+ * How many seconds a node asks to wait, at least 0: from `retry-after-ms`, else from `retry-after`, which is a number of
+ * seconds or an HTTP date compared with `now` (ms since the epoch). A header that cannot be read counts as absent.
  * Source: RFC 9110 §10.2.3; `retry-after-ms` is OpenAI's.
  */
 export function retryAfterSeconds(headers: UpstreamHeaders, now: number): number | undefined {
@@ -21,7 +21,7 @@ function numberIn(text: string | undefined): number | undefined {
 }
 
 function secondsUntil(text: string | undefined, now: number): number | undefined {
-  // Date.parse takes nearly anything ("-1", "5 apples"); an HTTP date begins with the name of a day.
+  // Date.parse accepts nearly anything ("-1", "5 apples"); an HTTP date begins with the name of a day.
   const time = /^\s*[A-Z][a-z]{2,8},? /.test(text ?? '') ? Date.parse(text ?? '') : Number.NaN;
   return Number.isNaN(time) ? undefined : Math.ceil((time - now) / 1000);
 }

@@ -5,10 +5,10 @@ import type { Pool } from './pool.ts';
 import type { UpstreamRequest } from './request.ts';
 
 /**
- * Sends one request and passes the answer's bytes on as they come. The callbacks begin after this has
- * returned. A kept-alive connection that the node closed before any byte of an answer, within a second of the
- * request, is replaced by a fresh one once, unseen by the handler. `abort()` ends the connection at once, in whatever state it is.
- * `sent` says whether the memory of the request's body is free again.
+ * Sends one request and passes the answer's bytes on as they arrive. No callback is called before this returns. If the node
+ * closes a reused connection within a second of the request and before any byte of an answer, the request is sent once more
+ * on a fresh connection; the handler does not notice. `abort()` closes the connection immediately, in any state.
+ * `sent` says whether the memory of the request's body may be reused.
  */
 export function send(
   pool: Pool,

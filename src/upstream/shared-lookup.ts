@@ -3,17 +3,17 @@ import type { Lookup } from './connect.ts';
 
 type Callback = Parameters<Lookup>[2];
 
-/** A name whose look-up took longer than this is looked up in turns with the others of its kind. */
+/** Names whose look-up took longer than this are looked up one after the other. In milliseconds. */
 const slowMs = 1_000;
-/** Slow names remembered. */
+/** Most slow names remembered. */
 const mostSlow = 1_000;
 
 /**
- * Looks names up for all connections of a process. Callers that ask for one name at the same time share one look-up.
+ * Looks names up for all connections of a process. Callers that ask for the same name at the same time share one look-up.
  *
  * libuv runs `getaddrinfo` on at most half of its four threads, and a look-up cannot be cancelled. Names that were slow the
- * last time therefore take one of these threads at most, one after the other, so that the other one is left to the names
- * that answer. Nothing is cached. `now` is a monotonic clock in milliseconds.
+ * last time are therefore looked up one after the other, on one of these threads at most: the other remains free for fast
+ * names. Nothing is cached. `now` is a monotonic clock in milliseconds.
  */
 export function sharedLookup(
   lookup: Lookup = (hostname, options, callback) => systemLookup(hostname, options, callback),

@@ -7,51 +7,51 @@ import { UpstreamError } from './error.ts';
 import type { AssembledBody } from './request.ts';
 import { type ResponseListener, ResponseReader } from './response-reader.ts';
 
-/** Bodies up to this are copied behind the head: one write of one buffer costs less than one of two. */
+/** Bodies up to this size are copied behind the head: writing one buffer costs less than writing two. */
 const copiedBytes = 16 * 1024;
-/** How long an unused connection is kept, unless the node's `Keep-Alive` header says otherwise. */
+/** How long an idle connection is kept, unless the node's `Keep-Alive` header says otherwise. */
 const keepAliveMs = 30_000;
-/** A node's own time is cut by this: it must not close the connection while a request is on its way. */
+/** Subtracted from the time in the node's header, so that the node does not close the connection while a request is on its way. */
 const keepAliveMarginMs = 1_000;
 
-/** Who uses a connection. */
+/** The user of a connection: a request in flight. */
 export interface SlotUser extends ResponseListener {
-  /** The connection cannot be had, has ended, or does not speak HTTP. */
+  /** The connection could not be opened, has ended, or violated HTTP. */
   onLost(error: UpstreamError): void;
-  /** Code of the gateway's own threw while it handled the connection. */
+  /** The gateway's own code threw while it handled the connection. */
   onFault(error: unknown): void;
-  /** Ends what has taken too long; answers when to ask again, at the latest. Both are times of `performance.now()`. */
+  /** Ends the request if it has timed out; returns when to check again at the latest. Both are times of `performance.now()`. */
   checkTime(nowMs: number): number;
 }
 
 /** A place for one connection to a node, used by one request at a time. */
 export class Slot implements BatchedWriter {
-  /** Requests that the socket has answered in full. */
+  /** How many requests were answered completely on this socket. */
   served = 0;
-  /** Whose request is under way. */
+  /** The request in flight. */
   user: SlotUser | undefined;
   /**
-   * When the request under way was written, by `performance.now()`; 0: not yet. While a large one is being taken by the
-   * system: when that began.
+   * When the request in flight was written, by `performance.now()`; 0: not yet. While the system is still accepting a large
+   * request: when writing began.
    */
   writtenMs = 0;
-  /** When an unused connection is closed, by `performance.now()`; 0 where that is not yet known. */
+  /** When the idle connection is to be closed, by `performance.now()`; 0 if that is not yet known. */
   idleUntilMs = 0;
   readonly #onDisconnect: (slot: Slot) => void;
   /** When the connection is too old for another request, by `performance.now()`. */
   readonly #endMs: number;
-  /** What the socket failed by. */
+  /** The socket's error. */
   #cause: string | undefined;
   readonly #reader = new ResponseReader();
   readonly #socket: Socket | undefined;
   #connected = false;
-  /** Whether the request under way waits to be written together with others. */
+  /** Whether the request in flight waits to be written together with others. */
   #batched = false;
   #waiting: { readonly head: string; readonly body: Uint8Array | AssembledBody | undefined } | undefined;
-  /** A large body that was put together here, until the system has it and the node answers. */
+  /** The buffer of a large body that was composed here, until it is written and the node answers. */
   #assembled: Buffer | undefined;
 
-  /** Is used for `lifeMs` at most. `onDisconnect` is called when a socket that stood has closed. */
+  /** `lifeMs`: lifetime of the connection. `onDisconnect` is called when an established socket has closed. */
   constructor(connect: Connect, lifeMs: number, onDisconnect: (slot: Slot) => void) {
     this.#onDisconnect = onDisconnect;
     this.#endMs = performance.now() + lifeMs;
@@ -63,27 +63,27 @@ export class Slot implements BatchedWriter {
     });
   }
 
-  /** False once the socket has begun to close, because the next request would only wait for its end, or is too old. */
+  /** False if the connection is too old, or its socket has begun to close: the next request would only wait for its end. */
   usable(nowMs: number): boolean {
     return this.#socket?.destroyed === false && nowMs < this.#endMs;
   }
 
-  /** Whether the connection may carry another request: the last answer says so and is complete, and all of its request was taken. */
+  /** Whether the connection may carry another request: the last answer permits it and is complete, and its request was written completely. */
   get reusable(): boolean {
     return this.#reader.reusable && this.flushed;
   }
 
-  /** Whether a byte of the answer has come. */
+  /** Whether a byte of the answer has arrived. */
   get begun(): boolean {
     return this.#reader.begun;
   }
 
-  /** Whether the system has all that was written to the socket, so that nobody here reads its memory any more. */
+  /** Whether the system has accepted all that was written to the socket, so that its memory is no longer read. */
   get flushed(): boolean {
     return this.#socket?.destroyed === false && this.#socket.writableLength === 0;
   }
 
-  /** Sends a request, at once or as soon as the connection stands. `head` is latin1 text, its last empty line included. */
+  /** Sends a request as soon as the connection is established. `head` is latin1 text, its last empty line included. */
   send(user: SlotUser, head: string, body: Uint8Array | AssembledBody | undefined): void {
     this.user = user;
     this.writtenMs = 0;
@@ -92,16 +92,16 @@ export class Slot implements BatchedWriter {
     else this.#waiting = { head, body };
   }
 
-  /** The request was answered in full, and all of it was taken. */
+  /** The request was written completely and answered completely. */
   rest(): void {
     this.user = undefined;
     this.served += 1;
     this.idleUntilMs = 0;
-    // A reader that had enough of the answer may have left it paused; a close must be noticed.
+    // The handler may have left the socket paused; a paused socket would not notice that the node closes.
     this.resume();
   }
 
-  /** How long this connection may now be unused, in milliseconds. */
+  /** How long this connection may be idle from now on, in milliseconds. */
   get restMs(): number {
     const { keepAliveSeconds } = this.#reader;
     return keepAliveSeconds === undefined ? keepAliveMs : keepAliveSeconds * 1000 - keepAliveMarginMs;
@@ -115,7 +115,7 @@ export class Slot implements BatchedWriter {
     if (this.#socket?.isPaused() === true) this.#socket.resume();
   }
 
-  /** Ends the socket at once, in whatever state it is; `done` is called when it has closed. */
+  /** Closes the socket immediately, in any state; `done` is called when it has closed. */
   destroy(done: () => void): void {
     this.user = undefined;
     this.#reader.ignore();
@@ -136,7 +136,7 @@ export class Slot implements BatchedWriter {
     socket.on('data', (piece: Buffer) => this.#take(piece));
     socket.on('end', () =>
       this.#guarded(() => {
-        // Unused: at once, or a request might be written into it before it has closed on this side too.
+        // Idle: close it immediately, or a request might be written to it before this side has closed.
         if (this.user === undefined) socket.destroy();
         else if (!this.#reader.end()) this.#lost(new UpstreamError('reset', false));
       }),
@@ -177,7 +177,7 @@ export class Slot implements BatchedWriter {
   }
 
   #assemble(body: AssembledBody): Buffer {
-    // Not from Node.js's pool: only so can it be given back.
+    // Not from Node.js's pool, because only memory of its own can be freed explicitly.
     this.#assembled = Buffer.allocUnsafeSlow(body.length);
     body.writeTo(this.#assembled, 0);
     return this.#assembled;
@@ -189,12 +189,12 @@ export class Slot implements BatchedWriter {
   }
 
   #take(piece: Buffer): void {
-    // Now, not at the answer's end: it may be a stream of an hour, and the bound on memory no longer counts this.
+    // Now rather than at the end of the answer, which may be a stream of an hour: the memory bound no longer counts this buffer.
     if (this.#assembled !== undefined && this.flushed) {
       freeBuffer(this.#assembled);
       this.#assembled = undefined;
     }
-    // Nobody has asked yet: it would be taken for the answer of the next request.
+    // No request is in flight: this would be taken for the answer to the next request.
     if (this.user === undefined || this.#batched) {
       this.#socket?.destroy();
       return;
