@@ -3,7 +3,7 @@ const MOST_MS = 30_000;
 const RETRY_AFTER_MOST_MS = 120_000;
 
 /**
- * Waiting times that double from 0.8 s to 30 s, each spread by ±25 % so that a fleet does not come back in step.
+ * Waiting times that double from 0.8 s to 30 s, each spread by ±25 % so that the clients of a fleet do not retry at the same time.
  *
  * `random` gives numbers in [0, 1).
  */

@@ -3,12 +3,12 @@ const begin = ',"managedFields":[{';
 const end = '}],"name":"';
 
 /**
- * A custom resource's JSON without its `metadata.managedFields`, which are two fifths of a small object: what is not
- * parsed costs neither time nor memory. Undefined where they are not found where the API server writes them, so that
- * whoever asks parses the whole.
+ * Cuts `metadata.managedFields` out of a custom resource's JSON text. They are two fifths of a small object, and text that is
+ * not parsed costs neither time nor memory. Returns undefined if they are not at the place where the API server writes them;
+ * the caller then parses the whole text.
  *
- * Inside a string every quote has a backslash before it, so neither text can lie in one; and `fieldsV1` holds no lists.
- * Where it did, brackets would be left over: what a wrong cut leaves is no JSON.
+ * `begin` and `end` cannot occur inside a string, where every quote has a backslash before it, and `fieldsV1` holds no lists.
+ * If it did, the cut would leave brackets behind, and the rest would not parse as JSON.
  */
 export function cutManagedFields(json: string): string | undefined {
   const from = json.indexOf(begin);

@@ -9,7 +9,7 @@ export interface ObjectReference {
   uid?: string | undefined;
 }
 
-/** What a repetition of the same thing is folded into. */
+/** The Event that repetitions of the same thing are counted in. */
 export interface Fold {
   key: string;
   /** Name of the Event object; undefined until it was created. */
@@ -22,15 +22,14 @@ const WINDOW_MS = 10 * 60_000;
 const MOST = 1_000;
 
 /**
- * Remembers what was said of which object in the last ten minutes, for at most 1,000 things; the one that was
- * repeated longest ago is forgotten first.
+ * Remembers the Events of the last ten minutes, 1,000 at most; the one whose last repetition is the oldest is forgotten first.
  */
 export function foldRepeats(clock: Clock) {
-  // In order of the last repetition, so that the first is the oldest.
+  // In the order of the last repetition: the first entry is the oldest.
   const folds = new Map<string, Fold>();
 
   return {
-    /** Counts one more of `parts`, and says what it belongs to. */
+    /** Counts one more occurrence of `parts` and returns its fold. */
     add(parts: readonly unknown[]): Fold {
       const key = JSON.stringify(parts);
       const now = clock.monotonicMs();
@@ -48,7 +47,7 @@ export function foldRepeats(clock: Clock) {
       return fold;
     },
 
-    /** Forgets a fold whose Event is not in the cluster, so that the next repetition is a first again. */
+    /** Forgets a fold whose Event is not in the cluster, so that the next repetition makes a new Event. */
     forget(fold: Fold) {
       if (folds.get(fold.key) === fold) folds.delete(fold.key);
     },

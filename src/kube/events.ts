@@ -9,7 +9,7 @@ import { createObject, mergePatch } from './verbs.ts';
 
 export interface EventRecord {
   regarding: ObjectReference;
-  /** A second object that has to do with it, for example the Secret that was written. */
+  /** A second object that is involved, for example the Secret that was written. */
   related?: ObjectReference | undefined;
   /** What was done, a CamelCase verb: `Sync`. At most 128 characters. */
   action: string;
@@ -22,23 +22,23 @@ export interface EventRecord {
 
 export interface EventRecorderOptions {
   client: KubeClient;
-  /** Who reports, as a qualified name: `example.dev/controller`. */
+  /** The reporting controller, as a qualified name: `example.dev/controller`. */
   reportingController: string;
-  /** Which one of them: the pod's name. */
+  /** The reporting instance: the pod's name. */
   reportingInstance: string;
   /** Nothing is sent after it aborts. */
   signal?: AbortSignal | undefined;
   clock?: Clock | undefined;
-  /** Gives the unique end of an Event's name, lower-case. */
+  /** Returns the unique, lower-case suffix of an Event's name. */
   newId?: (() => string) | undefined;
-  /** An event could not be written, or there were too many; it is forgotten. */
+  /** An Event was discarded, because it could not be written or there were too many. */
   onError?: ((error: unknown) => void) | undefined;
 }
 
 export interface EventRecorder {
-  /** Writes an Event some time soon; never throws and never waits. */
+  /** Queues an Event to be written; never throws or waits. */
   record(event: EventRecord): void;
-  /** Resolves when everything recorded so far was written or given up. */
+  /** Resolves when everything recorded so far was written or discarded. */
   drain(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ const WORD_LENGTH = 128;
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { client, clock = systemClock, newId = () => randomBytes(8).toString('hex') } = options;
   const folds = foldRepeats(clock);
-  // Repetitions of what already waits change the count alone, so that a storm of them is one write.
+  // A repetition of a queued Event only raises its count, so that many repetitions are one write.
   const queue = new Map<Fold, EventRecord & { at: Date }>();
   let working: Promise<void> | undefined;
 
@@ -90,7 +90,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       try {
         await write(fold, event);
       } catch (error) {
-        // Events live an hour, and somebody may delete one: begin anew then.
+        // Events expire after an hour or may be deleted: create a new one then.
         if (error instanceof ApiError && error.status === 404) fold.eventName = undefined;
         if (fold.eventName === undefined) folds.forget(fold);
         if (!options.signal?.aborted) options.onError?.(error);

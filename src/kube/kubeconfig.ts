@@ -16,7 +16,7 @@ export interface KubeconfigSource {
   server?: string | undefined;
   /** Bearer token in place of the context's credentials. */
   token?: string | undefined;
-  /** User to act as; the own user needs the right to impersonate. */
+  /** User to act as; the configured user needs the permission to impersonate. */
   as?: string | undefined;
   /** Groups to act as a member of; with `as`. */
   asGroups?: readonly string[] | undefined;
@@ -29,7 +29,7 @@ export interface KubeconfigSource {
  */
 export class SharedKubeConfig extends KubeConfig implements ClusterConfig {
   #tls: TlsOptions = { type: 'none' };
-  /** Values of `Impersonate-Group`, for which client-node has no place. */
+  /** Values of `Impersonate-Group`, which client-node cannot hold. */
   impersonateGroups: readonly string[] = [];
 
   override createDispatcherOptions(...args: Parameters<KubeConfig['createDispatcherOptions']>): TlsOptions {
@@ -44,7 +44,7 @@ export class SharedKubeConfig extends KubeConfig implements ClusterConfig {
     this.users = this.users.map((user) => {
       const named = tokenFiles.get(user.name);
       if (named === undefined) return user;
-      // The provider of a pod's service account: it reads the file again and again. As kubectl, it wins over a token.
+      // The provider of a pod's service account, which reads the file again as it rotates. As in kubectl, it takes precedence over a token.
       const tokenFile = resolve(dirname(file), named);
       const { token: _, ...rest } = user;
       return { ...rest, authProvider: { name: 'tokenFile', config: { tokenFile } } };
@@ -97,7 +97,7 @@ function tokenFilesIn(text: string): Map<string, string> {
 }
 
 /**
- * Loads the configuration of one cluster and user, reading every file anew.
+ * Loads the configuration of one cluster and user, reading every file again.
  *
  * @throws Error naming the file or context and what to do about it
  */
@@ -124,7 +124,7 @@ export function loadKubeconfig(source: KubeconfigSource): SharedKubeConfig {
   return config;
 }
 
-/** What flags say in place of the file. */
+/** Applies the flags that override the file. */
 function override(config: SharedKubeConfig, { server, token, as, asGroups = [] }: KubeconfigSource) {
   const { clusters, users } = config;
   if (server !== undefined) {
@@ -144,7 +144,7 @@ function override(config: SharedKubeConfig, { server, token, as, asGroups = [] }
   config.impersonateGroups = asGroups;
 }
 
-/** Where the kubeconfig lies that was found by itself; undefined in a pod whose user has no home at all. */
+/** Path of the kubeconfig that is used without a flag; undefined in a pod whose user has no home directory. */
 function defaultFolder(): string | undefined {
   const [named] = process.env['KUBECONFIG']?.split(delimiter) ?? [];
   if (named) return dirname(named);
@@ -168,7 +168,7 @@ function checkCluster(config: KubeConfig) {
   if (!URL.canParse(server) || !/^https?:/.test(server)) {
     throw new Error(`kubeconfig server ${JSON.stringify(server)} is not an address: use https://HOST:PORT`);
   }
-  // client-node would say so too, but only at the first request.
+  // client-node would also report this, but only at the first request.
   if (server.startsWith('http:') && !cluster.skipTLSVerify) {
     throw new Error(
       `kubeconfig server ${server} would get credentials in the clear: use https, or set insecure-skip-tls-verify`,
@@ -189,7 +189,7 @@ function loadFile(config: KubeConfig, path: string) {
     config.loadFromFile(path);
   } catch {
     // The parser's own message quotes the line, which may hold a token.
-    throw new Error(`kubeconfig ${path} is not valid: write it anew with the tool that made it`);
+    throw new Error(`kubeconfig ${path} is not valid: create it again with the tool that made it`);
   }
 }
 
@@ -215,7 +215,7 @@ function selectContext(config: KubeConfig, context: string) {
   config.setCurrentContext(context);
 }
 
-/** What kubectl does for credential plugins and client-node does not: the cluster's description, relative commands. */
+/** Does for credential plugins what kubectl does and client-node does not: passes the cluster's description, resolves relative commands. */
 function prepareExecPlugin(config: KubeConfig, folder: string | undefined) {
   const exec: unknown = config.getCurrentUser()?.exec;
   if (typeof exec !== 'object' || exec === null) return;

@@ -99,7 +99,7 @@ export async function runLeaderElection(options: LeaderElectionOptions): Promise
     while (!over.aborted) {
       await pause(clock, retryMs(), over);
       if (over.aborted) break;
-      // When the work ends meanwhile, this call is not cut off: the release needs to know the version it wrote.
+      // If the work ends during this call, the call is not aborted: the release needs to know the version that it wrote.
       await attempt(lost.signal);
       cancel();
       if (candidate.isValid()) cancel = clock.after(candidate.validForMs(), lose);

@@ -1,7 +1,7 @@
 import { ApiError } from './api-error.ts';
 import { maxObjectLength } from './parse-object.ts';
 
-/** What a list says besides its objects: its kind and its version. */
+/** The members of a list other than its objects: its kind and its version. */
 const maxFrameLength = 64 * 1024;
 
 const quote = 0x22;
@@ -14,30 +14,30 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** In a string the quotes would have a backslash before them. */
+/** Cannot occur inside a string, where quotes have a backslash before them. */
 const beginsItems = /"items"\s*:\s*\[$/;
 
 /**
- * Cuts a list into the texts of its objects while its bytes come: 100,000 keys are 160 MB, which nobody should hold at once, and
- * with which JSON.parse would stop the process for a second.
+ * Splits a list into the texts of its objects while its bytes arrive: 100,000 keys are 160 MB, which should not be in memory at
+ * once, and which JSON.parse would take a second to parse without interruption.
  */
 export class ListSplitter {
   #place: 'before' | 'between' | 'inside' | 'after' = 'before';
   #frame = '';
   #head = '{}';
-  /** Of the object whose end has not come. */
+  /** The pieces of the object that is not complete yet. */
   #pieces: Uint8Array[] = [];
   #length = 0;
   #depth = 0;
   #inString = false;
   #escaped = false;
 
-  /** What has come of the list besides its objects, as JSON text: where all has come, a list without objects. */
+  /** The JSON text of the list without its objects, as far as it has arrived. */
   get frame(): string {
     return this.#frame;
   }
 
-  /** What came of it before the objects, as JSON text. */
+  /** The JSON text of the list before its objects. */
   get head(): string {
     return this.#head;
   }
@@ -45,7 +45,7 @@ export class ListSplitter {
   /**
    * Takes the next bytes.
    *
-   * @returns the text of each object that ends in them; whether it is JSON is for its reader to see
+   * @returns the text of each object that ends in them; it may not be valid JSON
    * @throws ApiError `ResponseTooLarge` for an object of more than 16 MiB, or when more than 64 KiB lie around them;
    *   `InvalidResponse` for a member of the list that is no object
    */
@@ -60,7 +60,7 @@ export class ListSplitter {
         at = end;
       } else if (this.#place === 'between') {
         const byte = bytes[at];
-        // Whatever else were passed over would leave a list without objects, and nobody's key would open.
+        // Skipping something else would make this a list without objects, and no key would be accepted.
         if (byte === openBrace) this.#place = 'inside';
         else if (byte === closeBracket) this.#place = 'after';
         else if (byte === comma || byte === blank || byte === newline) at += 1;
@@ -80,7 +80,7 @@ export class ListSplitter {
     return ended;
   }
 
-  /** Goes on to the end of the object, or of the bytes. */
+  /** Reads to the end of the object, or of the bytes. */
   #endOfObject(bytes: Uint8Array, from: number): number {
     let depth = this.#depth;
     let inString = this.#inString;

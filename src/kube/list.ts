@@ -29,10 +29,10 @@ const LIST = TYPE.extend({
 });
 
 /**
- * Lists a resource page by page (500 objects each), so that no answer is large and the event loop gets its turn between
- * them. Items are given `apiVersion` and `kind`, which the server leaves out of lists of built-in kinds.
+ * Lists a resource page by page (500 objects each), so that no answer is large and the event loop does other work between
+ * pages. Adds `apiVersion` and `kind` to the items, which the server leaves out of lists of built-in kinds.
  *
- * @throws ApiError; 410 `Expired` when the list took longer than the server keeps its version: begin anew
+ * @throws ApiError; 410 `Expired` when the list took longer than the server keeps its version: start again
  */
 export async function* listPages(client: KubeClient, request: ListRequest): AsyncGenerator<ListPage> {
   let next: string | undefined;
@@ -47,10 +47,10 @@ export async function* listPages(client: KubeClient, request: ListRequest): Asyn
 }
 
 /**
- * Lists a resource in one request, object by object as they come; `take` is called until this throws. The API server answers out
- * of its own memory, where pages would make it read from etcd: 100,000 keys cost it 5 s of its processor, in pages 38, as a
- * streaming list (KEP-3157) 9. A list that takes it longer than it gives a request (a minute by itself) it cuts off. Objects
- * have `apiVersion` and `kind`, as those of `listPages` do.
+ * Lists a resource in one request and passes each object to `take` as it arrives. The API server answers from its memory;
+ * for pages it would read from etcd. 100,000 keys cost the server 5 s of processor time, 38 s in pages, and 9 s as a
+ * streaming list (KEP-3157). The server cuts off a list that takes longer than its request timeout (by default a minute).
+ * Objects have `apiVersion` and `kind`, as those of `listPages` do.
  *
  * @returns the version of the list, to watch from
  * @throws ApiError as `KubeClient.stream` does; `Silent` after 100 s without a byte; `InvalidResponse` for what is no list
@@ -71,20 +71,20 @@ export async function listObjects(
       for (const text of splitter.push(bytes)) {
         const object = parseObject(text, request.dropsManagedFields);
         if (object === undefined) throw notAList(path);
-        // What was said before the objects: of custom resources not the kind, and they bring their own.
+        // The members before the objects. Lists of custom resources have no kind there, but their objects have one.
         type ??= typeOf(parseObject(splitter.head, false));
         take(typed(object, type));
       }
     }
     const list = readList(parseObject(splitter.frame, false), path);
-    // A part of it, though nobody asked for parts: taken for the whole, it would close the keys that are missing.
+    // A partial list, although no limit was requested: if it were taken for the whole, the missing keys would be refused.
     if (!list.next) return list.resourceVersion;
     mustGoOn(list.next, next, path);
     next = list.next;
   }
 }
 
-/** A list that goes on from where it just went on would be read until the memory is full. */
+/** A list whose next page is the same page would be read until memory is exhausted. */
 function mustGoOn(next: string | undefined, asked: string | undefined, path: string): void {
   if (!next || next !== asked) return;
   throw new ApiError(0, 'InvalidResponse', `the list of ${path} names the same page again`);

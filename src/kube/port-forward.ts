@@ -9,13 +9,13 @@ const longestReason = 500;
 /** A port of this machine that leads to a port of a pod. */
 export interface ForwardedPort {
   readonly port: number;
-  /** Why the last connection did not come about, such as `the API server answered 403`; undefined while none failed. */
+  /** Why the last connection failed, such as `the API server answered 403`; undefined while none failed. */
   failure(): string | undefined;
 }
 
 /**
- * Listens on a free port of 127.0.0.1 and forwards each connection to the pod over the API server, with the rights of the
- * kubeconfig's user (`pods/portforward`), until `signal` aborts. What cannot be forwarded is reset; `failure` says why.
+ * Listens on a free port of 127.0.0.1 and forwards each connection to the pod through the API server, with the permissions of
+ * the kubeconfig's user (`pods/portforward`), until `signal` aborts. Connections that cannot be forwarded are reset; `failure` says why.
  */
 export async function forwardPort(
   config: SharedKubeConfig,
@@ -30,10 +30,10 @@ export async function forwardPort(
     open.add(socket);
     socket.on('close', () => open.delete(socket));
     socket.on('error', () => {});
-    // Nothing is lost meanwhile: the socket is read once the other end stands.
+    // Nothing is lost until then: the socket is read only after the other end is connected.
     socket.pause();
     failure = undefined;
-    // What the kubelet says when it cannot go on, such as that nobody listens on the pod's port; it ends the connection then.
+    // The kubelet's error, for example that no process listens on the pod's port; the kubelet then closes the connection.
     const refused = new Writable({
       write(words: Buffer, _encoding, done) {
         if (words.length > 0) failure = words.toString('utf8').slice(0, longestReason);
@@ -68,7 +68,7 @@ export async function forwardPort(
   return { port: (server.address() as AddressInfo).port, failure: () => failure };
 }
 
-/** `ws` says `Unexpected server response: 403` in an event of its own. */
+/** `ws` reports `Unexpected server response: 403` in an event of its own. */
 function reasonOf(error: unknown): string {
   const { message = '' } = error as { readonly message?: string };
   const status = /^Unexpected server response: (\d{3})$/.exec(message)?.[1];

@@ -8,24 +8,23 @@ import type { ClusterConfig } from './credentials.ts';
 const folder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * Whether this process has nothing but its pod's service account: a service account, and no kubeconfig where one would
- * be looked for first.
+ * Whether this process has a service account and no kubeconfig, which would take precedence.
  */
 export function hasServiceAccountAlone(): boolean {
   if (process.env['KUBECONFIG'] || !existsSync(`${folder}/token`)) return false;
   try {
     return !existsSync(join(homedir(), '.kube', 'config'));
   } catch {
-    // Without HOME, and with a user that /etc/passwd does not know: the usual thing in a pod.
+    // No HOME, and a user that is not in /etc/passwd: usual in a pod.
     return true;
   }
 }
 
 /**
- * The cluster and user of a pod's service account. Without client-node, which takes 90 MB of every process that loads it
- * for kubeconfigs that a pod does not have. Token and CA are read anew each time: they rotate.
+ * The cluster and user of a pod's service account. It does not use client-node, which takes 90 MB of memory and reads
+ * kubeconfigs, which a pod does not have. Token and CA are read again each time, because they rotate.
  *
- * @param root stands before the service account's folder
+ * @param root prefix of the service account's folder
  * @throws Error outside of a pod
  */
 export function loadServiceAccount(root = ''): ClusterConfig {

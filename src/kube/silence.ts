@@ -2,11 +2,11 @@ import { ApiError } from './api-error.ts';
 import type { ApiStream, KubeClient } from './client.ts';
 import type { Clock } from './clock.ts';
 
-/** More than one bookmark period (a minute): a connection silent for longer is dead without knowing it. */
+/** More than one bookmark period (a minute): a connection that is silent for longer is broken. */
 const silenceMs = 100_000;
 
 /**
- * A long answer, piece by piece, for as long as it comes.
+ * Yields the pieces of a long answer as they arrive.
  *
  * @throws ApiError as `KubeClient.stream` does; status 0 with reason `Silent` after 100 s without a byte; the signal's reason when
  *   it aborted

@@ -1,6 +1,6 @@
 import type { KubeClient } from './client.ts';
 
-/** What every call may be given besides its object. */
+/** Options of every call. */
 export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Limit of the whole call in milliseconds; default 10,000. */
@@ -8,12 +8,12 @@ export interface CallOptions {
   urgent?: boolean | undefined;
 }
 
-/** Options of writes that people asked for. */
+/** Options of writes that a person requested. */
 export interface WriteCallOptions extends CallOptions {
-  /** The server judges and answers as if, and stores nothing. */
+  /** Dry run: the server validates and answers, but stores nothing. */
   dryRun?: boolean | undefined;
   fieldManager?: string | undefined;
-  /** Refuses fields that the schema does not know, rather than drop them. */
+  /** The server refuses unknown fields instead of dropping them. */
   strict?: boolean | undefined;
 }
 
@@ -52,9 +52,9 @@ export function replaceObject(
 }
 
 /**
- * Server-side apply: `body` holds every field that `fieldManager` owns, and a field left out is given up. Works for
- * `/status` too. Put `metadata.resourceVersion` in to be refused (409) when the object was changed or replaced meanwhile;
- * `metadata.uid` alone does so for the object itself, but not for the status of a custom resource.
+ * Server-side apply: `body` holds every field that `fieldManager` owns; ownership of a field that is left out is given up.
+ * Works for `/status` too. With `metadata.resourceVersion` in `body` the server answers 409 if the object was changed or replaced
+ * since it was read. `metadata.uid` alone does so if the object was replaced, but not for the status of a custom resource.
  */
 export function serverSideApply(
   client: KubeClient,

@@ -9,7 +9,7 @@ export interface WatchRequest {
   path: string;
   query?: Record<string, string | number | boolean | undefined> | undefined;
   accept?: string | undefined;
-  /** `metadata.managedFields` are of no use: they may be missing from the objects. */
+  /** The caller does not use `metadata.managedFields`: they may be missing from the objects. */
   dropsManagedFields?: boolean | undefined;
   signal: AbortSignal;
 }
@@ -17,7 +17,7 @@ export interface WatchRequest {
 export interface WatchEvent {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   object: unknown;
-  /** `metadata.resourceVersion` of the object, from where a later watch can go on. */
+  /** `metadata.resourceVersion` of the object, from which a later watch can continue. */
   resourceVersion: string | undefined;
   /** Whether this bookmark ends the initial objects of a watch that began with `sendInitialEvents`. */
   endsInitial: boolean;
@@ -43,7 +43,7 @@ export async function* watchEvents(
   }
 }
 
-/** By hand: 100,000 objects at a start would be checked by a schema for half a second, to look at three members. */
+/** Not by a schema, which would take half a second for the 100,000 objects at a start, to read three members. */
 function readEvent(line: string, { path, dropsManagedFields }: WatchRequest): WatchEvent | undefined {
   const event = membersOf(parseObject(line, dropsManagedFields === true));
   const { type, object } = event;
@@ -64,7 +64,7 @@ function readEvent(line: string, { path, dropsManagedFields }: WatchRequest): Wa
 
 const none: Readonly<Record<string, unknown>> = {};
 
-/** What a JSON object holds; nothing where a value is none. */
+/** The members of a JSON object; none if the value is not an object. */
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : none;
 }

@@ -4,7 +4,7 @@ import { withRules } from './rules.ts';
 const octet = '(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])';
 const ipv4 = `${octet}(\\.${octet}){3}`;
 const ipv6 = '\\[[0-9A-Fa-f:.]+\\]';
-// The last label holds something other than digits, or URL parsers take the name for a (broken) IPv4 address.
+// The last label must hold something other than digits: otherwise URL parsers read the name as a (broken) IPv4 address.
 const name = '([A-Za-z0-9_-]+\\.)*[0-9_-]*[A-Za-z_][A-Za-z0-9_-]*\\.?';
 const port = '(:(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3}))?';
 const pattern = `^https?://(${ipv4}|${ipv6}|${name})${port}(/[!-~]*)?$`;
@@ -13,7 +13,7 @@ const shape = new RegExp(pattern);
 const userInfo = '^[A-Za-z]+://[^/?#]*@';
 const hasUserInfo = new RegExp(userInfo);
 
-/** `spec.baseURL`: where a node is. Always something that `new URL()` takes. */
+/** `spec.baseURL`: the address of a node. Always valid for `new URL()`. */
 export function baseURL() {
   return withRules(text(2_048), [
     {

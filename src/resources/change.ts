@@ -3,8 +3,8 @@ import type { Problem } from './problem.ts';
 import type { Resource } from './resource.ts';
 
 /**
- * Judges a change of a resource by the rules that the API server applies to updates: what must not change, and what may
- * only rise. Both must be of the same kind and name; a changed uid is another object, to which no rule applies.
+ * Checks a change of a resource by the rules that the API server applies to updates: which fields must not change, and which
+ * may only rise. Both objects must have the same kind and name. If the uid differs it is another object, and no rule applies.
  */
 export function changeProblems(previous: Resource, next: Resource): Problem[] {
   if (previous.kind === 'Secret' || previous.kind === 'UpstreamNode') return [];

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { dateTime, mapOf, text } from './fields.ts';
 
 /**
- * One observation about an object, in Kubernetes' standard shape. Whoever writes a condition owns all of it: to note the owner of
- * each of its six fields took a ninth of a key's text, and the API server a third of the time in which it lists keys.
+ * One observation about an object, in Kubernetes' standard shape. A condition is atomic: its writer owns all six
+ * fields. Recording an owner of each field took a ninth of a key's text, and a third of the API server's time to list keys.
  */
 const conditionSchema = z
   .object({

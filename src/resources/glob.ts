@@ -1,7 +1,7 @@
 /**
- * A pattern over a whole name, compiled: `*` stands for any text, `?` for one character, all else for itself. A match takes
- * time in proportion to the name, whatever the pattern: expressions that backtrack can take minutes on names that a node
- * makes up. (The Shift-And algorithm of Baeza-Yates and Gonnet, with a loop at each `*`.)
+ * Compiles a pattern for whole names: `*` matches any text, `?` one character, every other character itself. Matching time is
+ * proportional to the name's length for every pattern: a backtracking expression could take minutes on a name that a hostile node
+ * lists. (The Shift-And algorithm of Baeza-Yates and Gonnet, with a loop at each `*`.)
  */
 export function compileGlob(pattern: string): (name: string) => boolean {
   if (!/[*?]/.test(pattern)) return (name) => name === pattern;

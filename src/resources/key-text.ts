@@ -17,8 +17,8 @@ const ours = /^mg[km]_[0-9A-Za-z]{49}$/;
 
 /**
  * Writes a new key: prefix, 43 base62 characters of 256 random bits, 6 base62 characters of the CRC-32 of all before.
- * @param randomBytes gives as many random bytes as it is asked for; `crypto.randomBytes` outside of tests
- * @throws RangeError when it gives another number of bytes
+ * @param randomBytes returns the requested number of random bytes; `crypto.randomBytes` outside tests
+ * @throws RangeError if it returns another number of bytes
  */
 export function generateKeyText(kind: KeyTextKind, randomBytes: (size: number) => Uint8Array): string {
   const bytes = randomBytes(32);
@@ -34,17 +34,17 @@ export function hashKeyText(text: string): string {
 }
 
 /**
- * A form that tells people which key it is and is useless as a key: the prefix of a key of ours and the last four
- * characters, as in `mgk_...x7Qa`. ASCII, because it goes into headers, terminals and `status`.
+ * A hint by which people recognise a key, and which is useless as a key: our prefix, if it has one, and the last four
+ * characters, as in `mgk_...x7Qa`. ASCII, because it is shown in headers, terminals and `status`.
  */
 export function keyHint(text: string): string {
   return `${ours.test(text) ? text.slice(0, prefixLength) : ''}...${text.slice(-4)}`;
 }
 
 /**
- * Judges a key by its text alone, without a look at the store.
- * - `ours`: it has our shape and its check characters are right
- * - `mistyped`: it begins like one of ours and is none: a character is wrong, missing or too many
+ * Classifies a key by its text alone, without the store.
+ * - `ours`: it has our format and its check characters are correct
+ * - `mistyped`: it has our prefix but is not valid: a character is wrong, missing or superfluous
  * - `foreign`: it may be a key issued elsewhere: 24 to 512 visible ASCII characters
  * - `impossible`: it cannot be a key
  */
@@ -55,7 +55,7 @@ export function checkKeyText(text: string): 'ours' | 'mistyped' | 'foreign' | 'i
   return text.length < shortest ? 'impossible' : 'foreign';
 }
 
-/** Which kind of key a text of ours is, by its prefix; undefined for others. */
+/** The kind of key, by our prefix; undefined for other texts. */
 export function keyTextKind(text: string): KeyTextKind | undefined {
   if (text.startsWith(prefixes.api)) return 'api';
   return text.startsWith(prefixes.master) ? 'master' : undefined;
@@ -66,7 +66,7 @@ export function hasKeyLength(text: string): boolean {
   return text.length >= shortest && text.length <= longest;
 }
 
-/** Whether it is a key of ours, shape and check characters. */
+/** Whether the text is a key that we generated, by format and check characters. */
 function isChecked(text: string): boolean {
   return ours.test(text) && text.endsWith(checkDigits(text.slice(0, ourLength - checkLength)));
 }

@@ -1,6 +1,6 @@
 import type { UpstreamNodeStatus } from './upstream-node.ts';
 
-/** When a sync succeeded last, in RFC 3339. A status of an earlier version says only whether its last sync failed. */
+/** When a sync succeeded last, in RFC 3339. The status of an earlier version records only whether the last sync failed. */
 export function lastSuccessfulSync(
   status: Pick<UpstreamNodeStatus, 'lastSuccessfulSyncTime' | 'lastSyncTime' | 'lastSyncError'> | undefined,
 ): string | undefined {

@@ -1,4 +1,4 @@
-/** The one of `known` that `written` is most likely meant to be; undefined when none is near. */
+/** The entry of `known` that `written` most likely means; undefined if none is similar. */
 export function nearest(written: string, known: readonly string[]): string | undefined {
   const wanted = written.slice(0, 64).toLowerCase();
   let best: string | undefined;
@@ -13,7 +13,7 @@ export function nearest(written: string, known: readonly string[]): string | und
   return best ?? known.find((name) => wanted.length > 2 && name.toLowerCase().startsWith(wanted));
 }
 
-/** Edits that turn one text into the other: a character added, left out or replaced, or two neighbours swapped. */
+/** How many edits turn one text into the other: adding, removing or replacing a character, or swapping two neighbours. */
 function edits(left: string, right: string): number {
   let aboveThat: number[] = [];
   let above = Array.from({ length: right.length + 1 }, (_, column) => column);

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { mapOf, patterned, resourceName, secretEntryKey } from './fields.ts';
 import { type Rule, withRules } from './rules.ts';
 
-// Headers that decide how the request is framed, where it goes and who sends it are the gateway's own. Expect is among
-// them because nobody here waits for its answer, Accept-Encoding because answers are passed on as they come, the hop count
-// because a node that resets it could send a request in circles.
+// The gateway alone sets the headers that decide how a request is framed, where it goes and who sends it. These include Expect,
+// because the gateway does not wait for 100 Continue; Accept-Encoding, because answers are passed on unchanged; and the hop
+// count, because a node that resets it could make a request loop.
 const forbidden = [
   'accept-encoding',
   'authorization',
@@ -67,7 +67,7 @@ const headerSchema = withRules(
   ],
 );
 
-/** An own header of the same name would be sent beside the credential, and a server may believe either. */
+/** An extra header of the same name would be sent in addition to the credential, and a server may use either. */
 export const credentialOnce: Rule<{
   readonly authentication: 'Bearer' | 'XAPIKey' | 'APIKey';
   readonly headers?: readonly { readonly name: string }[] | undefined;

@@ -10,7 +10,7 @@ const ownerReferenceSchema = z.object({
   blockOwnerDeletion: z.boolean().optional(),
 });
 
-/** What we keep of an object's metadata; times are RFC 3339. The rest (`managedFields` above all, often half of an object) is dropped. */
+/** The part of an object's metadata that is kept; times are RFC 3339. The rest is dropped, above all `managedFields`, often half of an object. */
 export const objectMetaSchema = z.object({
   name: resourceName(),
   /** A manifest without one means `default`, as kubectl reads it. */
@@ -33,7 +33,7 @@ export const objectMetaSchema = z.object({
   ownerReferences: z.array(ownerReferenceSchema).max(1_000).optional(),
 });
 
-/** Members of `metadata` that a manifest may carry and that we have no use for. */
+/** Members of `metadata` that a manifest may have and that are not used. */
 export const ignoredMetaFields: readonly string[] = [
   'deletionGracePeriodSeconds',
   'finalizers',

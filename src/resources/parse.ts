@@ -23,7 +23,7 @@ type Kind = {
   readonly fields: () => JsonSchema;
 };
 
-/** Most problems that are told of one document; who has more mends these first. */
+/** Most problems that are reported for one document. */
 const maxProblems = 20;
 
 const kinds = new Map<string, Kind>([
@@ -38,7 +38,7 @@ const kinds = new Map<string, Kind>([
 
 /**
  * Parses a document of a manifest as strictly as the API server does under `kubectl apply`: unknown fields are refused,
- * nulls count as absent, and `status` is ignored, as it is not the author's to write. Defaults are filled in.
+ * nulls count as absent, and `status` is ignored, because the author does not write it. Defaults are filled in.
  * @returns the resource, or up to 20 problems, each safe to show; never throws
  */
 export function parseResource(document: unknown): Parsed {
@@ -52,8 +52,8 @@ export function parseResource(document: unknown): Parsed {
 }
 
 /**
- * Parses an object that a store of ours or an API server gave. Unknown fields are dropped: they are of a newer version,
- * or of no use to us. `status` is kept.
+ * Parses an object from the data folder or an API server. Unknown fields are dropped: they belong to a newer version or are
+ * not used. `status` is kept.
  * @returns the resource, or up to 20 problems, each safe to show; never throws
  */
 export function parseStored(document: unknown): Parsed {
@@ -63,8 +63,8 @@ export function parseStored(document: unknown): Parsed {
 }
 
 /**
- * Whether a document is an object of another API than ours, such as a Deployment beside our manifests. Those are for
- * somebody else to read; everything else is for `parseResource`, which says what is wrong with it.
+ * Whether a document is an object of another API, such as a Deployment in the same file. Such documents are ignored;
+ * `parseResource` parses all others and reports their problems.
  */
 export function isForeign(document: unknown): document is { readonly kind: string } {
   if (!isObject(document)) return false;
@@ -121,10 +121,10 @@ function fields(schema: z.ZodType): JsonSchema {
   return object;
 }
 
-// Deeper than any field of ours; what lies below is not for us, and recursion must end.
+// Deeper than any of our fields; bounds the recursion.
 const maxDepth = 32;
 
-// The API server takes a null member for an absent one; entries of lists it does not.
+// The API server treats a null member as absent, but not a null entry of a list.
 function withoutNulls(value: Record<string, unknown>, depth = 0): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(value)

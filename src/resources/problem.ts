@@ -13,7 +13,7 @@ export type Problem = {
 /** A place in a document: names of members and indexes of entries. */
 export type Path = readonly PropertyKey[];
 
-/** Writes a place as people do: `spec.models[2].name`, `metadata.labels["example.com/team"]`. */
+/** Formats a place: `spec.models[2].name`, `metadata.labels["example.com/team"]`. */
 export function fieldPath(path: Path): string {
   return path
     .map((part, depth) => {
@@ -25,14 +25,14 @@ export function fieldPath(path: Path): string {
     .join('');
 }
 
-/** Writes a problem on one line: `spec.priority: 101 must be at most 100; lower it`. */
+/** Formats a problem on one line: `spec.priority: 101 must be at most 100; lower it`. */
 export function problemLine(problem: Problem): string {
   const { path, value, reason, remedy } = problem;
   const found = value === undefined ? '' : `${value} `;
   return `${path === '' ? '' : `${path}: `}${found}${reason}; ${remedy}`;
 }
 
-// Fields where a credential stands, or is pasted by mistake.
+// Fields that hold a credential, or into which people paste one by mistake.
 const secretFields = new Set([
   'encryptedAPIKey',
   'value',
@@ -44,15 +44,15 @@ const secretFields = new Set([
   'annotations',
 ]);
 
-/** No vendor's key is shorter. */
+/** No vendor's key is shorter, in characters. */
 const shortestKey = 20;
 
-/** A value as a problem may show it: short, on one line; undefined for what may be secret and what is no scalar. */
+/** A value as a problem may show it: short, on one line; undefined if it may be secret or is not a scalar. */
 export function printable(path: Path, value: unknown): string | undefined {
   if (path.some((part) => typeof part === 'string' && secretFields.has(part))) return undefined;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string') return undefined;
-  // People paste the key where the name of its Secret belongs.
+  // People paste the key into the field for the name of its Secret.
   const namesSecret = path.some((part) => typeof part === 'string' && /secret(?:Ref|Name)$/i.test(part));
   if (namesSecret && value.length >= shortestKey) return undefined;
   // A base URL may hold a password or a token.

@@ -1,6 +1,6 @@
 /**
- * Every reason that a condition or an Event of ours gives, with what it says. The list is closed: people and programs
- * switch on it, so a reason is removed or renamed only with a new API version.
+ * Every reason of our conditions and Events, with its meaning. The list is closed: programs
+ * branch on it, so a reason is removed or renamed only with a new API version.
  */
 export const reasons = {
   // every kind

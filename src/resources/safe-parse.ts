@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 
-/** Deeper than any field of ours. */
+/** Deeper than any of our fields. */
 const deepest = 64;
 
 /**
- * `schema.safeParse` for a value from outside; never throws. zod asks also a value of the wrong type for its `length` or
- * `size` and compares that as a number, so an object in its place would make it throw. The value is then read again
- * without these members, for the issue that names the field.
+ * `schema.safeParse` for a value from outside; never throws. zod reads `length` or `size` even from a value of the wrong type
+ * and compares it as a number, so it throws if that member is an object. The value is then parsed again without these
+ * members, so that the issue names the field.
  */
 export function safeParse<S extends z.ZodType>(schema: S, value: unknown): z.ZodSafeParseResult<z.output<S>> {
   try {

@@ -13,13 +13,13 @@ const contentSchema = z.strictObject({
 /** Longest credential of a node, in characters. */
 export const maxCredentialLength = 8_192;
 
-/** Most identities that are tried. Each costs a key exchange. */
+/** Most identities that are tried; each attempt costs a key exchange. */
 const maxIdentities = 100;
 
-/** Where a sealed credential belongs: the node and the origin of its `baseURL`. */
+/** The node that a sealed credential is for, and the origin of the node's `baseURL`. */
 export type SealedFor = { readonly namespace: string; readonly name: string; readonly baseURL: string };
 
-/** What opening gave: the credential, or why there is none. */
+/** The result of opening: the credential, or why there is none. */
 export type Opened =
   | { readonly apiKey: string }
   /** `unreadable`: no identity opens it, or it is damaged, or it was not made by us. */

@@ -131,7 +131,10 @@ function refusalOf(answer: ModelsAnswer, maxBytes: number, now: () => number): L
   if (!answer.complete)
     return { kind: 'invalid', message: `the model list is larger than ${maxBytes} bytes` };
   if (answer.headers.isEncoded) {
-    return { kind: 'invalid', message: 'the model list is compressed although the request asked for identity' };
+    return {
+      kind: 'invalid',
+      message: 'the model list is compressed although the request asked for identity',
+    };
   }
   if (/^text\/html/i.test(answer.headers.get('content-type') ?? '')) {
     return {
