@@ -5,7 +5,7 @@ import { parseDocument } from 'yaml';
 import { sealApiKey } from '../resources/sealed-key.ts';
 import { makeFolder } from '../store/folder/make-folder.ts';
 import { isDemoOf, startDemoUpstream } from './demo-upstream.ts';
-import { scalarText } from './edit/yaml-reading.ts';
+import { scalarText } from './edit/changed-document.ts';
 import { quickStartKey, quickStartKeyFile, type ShownKey } from './quick-start-key.ts';
 import { folderCommand, program, shellWord, startCommand } from './started-as.ts';
 

@@ -10,7 +10,7 @@ import {
   resourceId,
 } from '../../store/folder/parse-manifest.ts';
 import { type DocumentText, needsParserToSplit, splitDocuments } from '../../store/folder/split-documents.ts';
-import { scalarText } from '../edit/yaml-reading.ts';
+import { scalarText } from '../edit/changed-document.ts';
 import { type Finding, finding, keyTextOffsets } from './finding.ts';
 
 /** One object of a file, as far as it could be read. */

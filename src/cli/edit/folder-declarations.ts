@@ -26,7 +26,7 @@ import { manifestDiff } from './manifest-diff.ts';
 import { manifestText, markerOf, objectAt, withObjectAt } from './manifest-text.ts';
 import { withoutDocument } from './remove-document.ts';
 import { FileChangedError, writeManifest, writeNewManifest } from './write-manifest.ts';
-import { UnspliceableError } from './yaml-source.ts';
+import { UneditableError } from './yaml-source.ts';
 
 export interface FolderOptions {
   readonly manifests: string;
@@ -143,7 +143,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
         return { text, placed: now };
       } catch (error) {
         if (error instanceof DeclarationError) throw error;
-        if (error instanceof UnspliceableError) {
+        if (error instanceof UneditableError) {
           throw new DeclarationError(
             'Invalid',
             `${sourceOf(placed)} was not changed: ${error.message}; edit the file by hand.`,

@@ -1,10 +1,10 @@
 import { documentValue, editYaml } from './edit-yaml.ts';
 import type { Placed } from './folder-index.ts';
-import { parseSource, UnspliceableError } from './yaml-source.ts';
+import { parseSource, UneditableError } from './yaml-source.ts';
 
 /**
  * The text of a file without one of its objects; undefined when nothing is left that says anything. Comments that stand
- * at the head of the file, apart from the document by a blank line, stay. Throws UnspliceableError.
+ * at the head of the file, apart from the document by a blank line, stay. Throws UneditableError.
  */
 export function withoutDocument(text: string, placed: Placed): string | undefined {
   const { start, end, index, item } = placed;
@@ -18,7 +18,7 @@ export function withoutDocument(text: string, placed: Placed): string | undefine
   }
   if (placed.documents === 1) return undefined;
   if (start === 0 && end === text.length)
-    throw new UnspliceableError('only a YAML parser can tell its documents apart');
+    throw new UneditableError('only a YAML parser can tell its documents apart');
   const head = start === 0 ? headComment(stretch) : '';
   const rest = text.slice(0, start) + head + text.slice(end);
   if (parseSource(rest).every((document) => document.contents === null)) return undefined;

@@ -80,7 +80,7 @@ describe('files', () => {
         spec: { baseURL: 'http://x.example/v1' },
       }),
       [...disable],
-      (text) => text.replace('/v1"}', '/v1", "enabled": false}'),
+      (text) => text.replace('/v1"}', '/v1","enabled":false}'),
     ],
     [
       'a List',
@@ -195,7 +195,7 @@ describe('files', () => {
       `UpstreamNode default/a (${join(manifests, 'bad.yaml')}, document 2) is not valid: spec.priority: 500 must be at most 100`,
     );
     const anchors = await refusal(
-      place.edit(ref('n'), [{ path: ['metadata', 'labels', 'a'], value: 'c' }], {}, signal),
+      place.edit(ref('n'), [{ path: ['metadata', 'labels'], remove: true }], {}, signal),
     );
     expect([anchors.reason, anchors.message]).toEqual([
       'Invalid',
