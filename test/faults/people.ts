@@ -1,6 +1,8 @@
-import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
+import { keptSecret } from '../support/kept-secret.ts';
 import { manifest } from '../support/standalone.ts';
 import type { Fault } from './fault.ts';
 import { madeKey, makeKey, opening } from './made-keys.ts';
@@ -72,21 +74,17 @@ export const peopleFaults: readonly Fault[] = [
         'generated.yaml',
         manifest('APIKey', 'generated', { secretName: 'generated' }),
       );
-      const path = join(served.folders.data, 'secrets/default/generated');
-      const read = async (): Promise<string> => {
-        const text = await readFile(path, 'utf8').catch(() => '{"data":{}}');
-        const { data } = JSON.parse(text) as { data: Record<string, string> };
-        return Buffer.from(data['apiKey'] ?? '', 'base64').toString();
-      };
+      const { data } = served.folders;
+      const read = (): string => keptSecret(data, 'generated')?.['apiKey'] ?? '';
       let first = '';
       await scene.recovers('a key is issued', async () => {
-        first = await read();
+        first = read();
         return first !== '' && (await opening(served, [first])) === 1;
       });
-      await rm(path);
+      change(data, "DELETE FROM secret WHERE id = 'default/generated'");
       let second = '';
       await scene.recovers('another key is issued, and the first refused', async () => {
-        second = await read();
+        second = read();
         return second !== '' && second !== first && (await opening(served, [first, second])) === 1;
       });
       scene.same('the second opens', await opening(served, [second]), 1);
@@ -97,25 +95,30 @@ export const peopleFaults: readonly Fault[] = [
     id: 'people-spoilt-records',
     group: 'people',
     section: 'Standalone mode',
-    promise: 'files of the data folder that somebody spoilt are told and left aside; all others are in force',
+    promise: 'rows of the state file that somebody damaged are logged and left out; all others are in force',
     harm: 'while down',
     async run(scene) {
       const served = await scene.own();
       const keys = [await madeKey(served), await madeKey(served)];
       await served.process.stop('SIGTERM');
-      const files = (
-        await readdir(join(served.folders.data, 'keys'), { recursive: true, withFileTypes: true })
-      ).filter((entry) => entry.isFile());
-      const [spoilt] = files;
-      if (spoilt === undefined) throw new Error('no file of a made key');
-      await writeFile(join(spoilt.parentPath, spoilt.name), '{"half');
+      change(
+        served.folders.data,
+        "UPDATE made_key SET value = '{\"half' WHERE id = (SELECT min(id) FROM made_key)",
+      );
       await scene.recovers('the next process serves', async () => {
         await served.restart();
         return true;
       });
       scene.same('keys that open', await opening(served, keys), 1);
-      scene.must('it is told', served.process.complaints().length > 0);
+      scene.must('it is logged', served.process.complaints().length > 0);
       scene.saw(`${served.process.complaints()[0]?.msg}; the other key opens`);
     },
   },
 ];
+
+/** Changes the state file as a person with an SQLite program does. */
+function change(data: string, sql: string): void {
+  const database = new DatabaseSync(join(data, 'state.sqlite'), { timeout: 2_000 });
+  database.exec(sql);
+  database.close();
+}

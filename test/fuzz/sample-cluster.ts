@@ -114,13 +114,12 @@ export const sampleStatuses: Readonly<Record<'UpstreamNode' | 'APIKey', object>>
   },
 };
 
-/** The lines of a file of records: its head, and a record. */
-export const sampleRecordHeads: readonly object[] = [{ version: 2, conditions: [condition] }];
+/** A record of the state file. */
 export const sampleRecords: readonly object[] = [
   {
-    ...{ id: 'UpstreamNode/default/n', uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z', generation: 1 },
+    ...{ uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z', generation: 1 },
     ...{ specMark: 'x', spec: { baseURL: 'https://x.example/v1' }, file: 'nodes.yaml' },
-    status: { ...sampleStatuses.UpstreamNode, conditions: [0] },
+    status: sampleStatuses.UpstreamNode,
   },
 ];
 

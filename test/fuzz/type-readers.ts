@@ -29,9 +29,8 @@ import { listObjects } from '../../src/kube/list.ts';
 import { watchEvents } from '../../src/kube/watch.ts';
 import { parseResource, parseStored } from '../../src/resources/parse.ts';
 import { NotYamlError, parseManifest } from '../../src/store/folder/parse-manifest.ts';
-import { readRecord, readRecordFile } from '../../src/store/folder/record-file.ts';
+import { readRecord, storedStatus } from '../../src/store/folder/resource-record.ts';
 import { splitDocuments } from '../../src/store/folder/split-documents.ts';
-import { storedStatus } from '../../src/store/folder/stored-status.ts';
 import { fromStoredText } from '../../src/store/folder/stored-text.ts';
 import type { KeyEntry, Store } from '../../src/store/store.ts';
 import { readModelNames } from '../../src/upstream/model-names.ts';
@@ -49,7 +48,6 @@ import {
   sampleKubeconfigs,
   sampleLeases,
   sampleLists,
-  sampleRecordHeads,
   sampleRecords,
   sampleStatuses,
   sampleWatchEvents,
@@ -275,18 +273,13 @@ const objects: readonly TypeReader[] = [
     },
   },
   {
-    name: 'files of records of the data folder',
-    documents: [...sampleRecordHeads, ...sampleRecords],
+    name: 'records of the data folder',
+    documents: sampleRecords,
     share: 1,
     read(text) {
-      const whole = `${JSON.stringify(sampleRecordHeads[0])}\n${text}\n`;
-      for (const file of [readFile(`${text}\n${JSON.stringify(sampleRecords[0])}\n`), readFile(whole)]) {
-        for (const line of file?.lines.values() ?? []) {
-          const status = readRecord(line, file?.conditions ?? [])?.status;
-          storedStatus(node, status);
-          storedStatus(key, status);
-        }
-      }
+      const status = readRecord(text)?.status;
+      storedStatus(node, status);
+      storedStatus(key, status);
     },
   },
   {
@@ -299,15 +292,6 @@ const objects: readonly TypeReader[] = [
     },
   },
 ];
-
-function readFile(text: string) {
-  try {
-    return readRecordFile(text, 'x');
-  } catch (error) {
-    if (error instanceof Error && error.name === 'RecordVersionError') return undefined;
-    throw error;
-  }
-}
 
 /** A client whose first answer is this text; it is asked for another where that says that a list goes on. */
 function answering(text: string, next = ''): KubeClient {

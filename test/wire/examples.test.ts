@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { keptSecret } from '../support/kept-secret.ts';
 import { type Standalone, startStandalone } from '../support/standalone.ts';
 
 const folder = fileURLToPath(new URL('../../examples', import.meta.url));
@@ -45,7 +46,7 @@ test.concurrent.each(files)('%s loads alone without a problem', async (file) => 
 
 test('all of them load together, and do what they say', async () => {
   await using standalone = await load(files);
-  const secrets = join(standalone.folders.data, 'secrets');
+  const { data } = standalone.folders;
   const generated = [
     'default/application-model-key',
     'default/caller-key',
@@ -56,26 +57,23 @@ test('all of them load together, and do what they say', async () => {
     'research/model-gateway',
   ];
   await eventually('every key is issued', async () => {
-    const found = await readdir(secrets, { recursive: true, withFileTypes: true }).catch(() => []);
-    const paths = found
-      .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
-      .map((entry) => join(entry.parentPath, entry.name).slice(secrets.length + 1));
-    return JSON.stringify(paths.sort()) === JSON.stringify(generated);
+    const issued = generated.map((id) => {
+      const [namespace, name = ''] = id.split('/');
+      return keptSecret(data, name, namespace);
+    });
+    return issued.every((secret) => secret !== undefined);
   });
   expect(problems(standalone)).toEqual([]);
-  const keyOf = async (path: string): Promise<string> => {
-    const { data } = JSON.parse(await readFile(join(secrets, path), 'utf8'));
-    return Buffer.from(data.apiKey, 'base64').toString();
-  };
+  const keyOf = (name: string): string => keptSecret(data, name)?.['apiKey'] ?? '';
   await eventually('the key is known', async () => {
-    const answer = await standalone.caller(await keyOf('default/first-key')).send('GET', '/models');
+    const answer = await standalone.caller(keyOf('first-key')).send('GET', '/models');
     return answer.status === 200;
   });
-  const own = standalone.caller(await keyOf('default/first-key'));
+  const own = standalone.caller(keyOf('first-key'));
   const models = await own.models();
   // Manual lists and aliases serve before any node has answered.
   expect(models).toEqual(expect.arrayContaining(['chat', 'qwen3', 'gpt-5-deployment', 'llama3.2:3b']));
-  const admin = standalone.caller(await keyOf('default/keys-admin'));
+  const admin = standalone.caller(keyOf('keys-admin'));
   const listed = JSON.parse((await admin.send('GET', '/keys')).text) as { data: { id: string }[] };
   expect(listed.data.map(({ id }) => id).sort()).toEqual(['application', 'brought-along', 'caller', 'first']);
 });

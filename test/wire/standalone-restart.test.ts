@@ -1,7 +1,8 @@
-import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { keptSecret } from '../support/kept-secret.ts';
 import {
   type Folders,
   keyWithHash,
@@ -15,13 +16,9 @@ import { startUpstream } from '../support/upstream.ts';
 // What callers notice when a process starts on a folder that was spoiled, or on half of its data.
 const key = keyWithHash();
 
-async function generatedKey(folders: Folders): Promise<string> {
-  const text = await readFile(join(folders.data, 'secrets/default/generated'), 'utf8');
-  const { data } = JSON.parse(text) as { data: Record<string, string> };
-  return Buffer.from(data['apiKey'] ?? '', 'base64').toString();
-}
+const generatedKey = (folders: Folders): string => keptSecret(folders.data, 'generated')?.['apiKey'] ?? '';
 
-test('callers notice neither a bad field, nor a file that is not YAML, nor the loss of all records', async () => {
+test('callers notice neither a bad field, nor a file that is not YAML, nor the loss of all statuses', async () => {
   const upstream = await startUpstream({ models: ['m'] });
   const node = manifest('UpstreamNode', 'n', { baseURL: upstream.url, manualModels: ['m'] });
   const generated = (spec = {}) => manifest('APIKey', 'generated', { secretName: 'generated', ...spec });
@@ -35,18 +32,15 @@ test('callers notice neither a bad field, nor a file that is not YAML, nor the l
   const round = async (what: string) => {
     await using standalone = await startStandalone({ folders });
     if (text === '') {
-      await eventually(
-        'the key is generated',
-        async () => (await generatedKey(folders).catch(() => '')) !== '',
-      );
-      text = await generatedKey(folders);
+      await eventually('the key is generated', () => generatedKey(folders) !== '');
+      text = generatedKey(folders);
     }
     const status = async (caller: string) => (await standalone.caller(caller).chat('m')).status;
     expect(await status(key.text), what).toBe(200);
-    // Without its record the key is known again once the controller has read its Secret.
+    // Without its status the key is known again once the controller has read its Secret.
     await eventually(`${what}: the generated key`, async () => (await status(text)) === 200, 5_000);
     expect(await standalone.stop()).toBe(0);
-    expect(await generatedKey(folders), what).toBe(text);
+    expect(generatedKey(folders), what).toBe(text);
   };
   await round('first start');
   await folders.write('keys.yaml', manifests(generated({ enabled: 'yes' }), byHash({ models: [] })));
@@ -56,7 +50,9 @@ test('callers notice neither a bad field, nor a file that is not YAML, nor the l
   await round('not YAML');
   await folders.write('keys.yaml', manifests(generated(), byHash()));
   await folders.write('node.yaml', node);
-  await rm(join(folders.data, 'state'), { recursive: true });
-  await round('no records');
+  const database = new DatabaseSync(join(folders.data, 'state.sqlite'));
+  database.exec("UPDATE record SET value = json_remove(value, '$.status')");
+  database.close();
+  await round('no statuses');
   await upstream.stop();
 });

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readTlsPair } from '../../src/tls/tls-pair.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway } from '../support/gateway.ts';
+import { keptSecret } from '../support/kept-secret.ts';
 import { runProduct } from '../support/run-product.ts';
 import {
   type Folders,
@@ -242,9 +243,10 @@ test('the SDK works with nothing but the authority in its environment', async ()
 
 test('the base URL that standalone tells and writes into Secrets is https', async () => {
   await folders.write('made.yaml', manifest('APIKey', 'made', { secretName: 'made' }));
-  const file = join(folders.data, 'secrets/default/made');
-  const secret = () => readFile(file, 'utf8').catch(() => '');
-  await eventually('the Secret tells it', async () => (await secret()).includes(btoa(`${origin}/v1`)));
+  await eventually(
+    'the Secret holds it',
+    () => keptSecret(folders.data, 'made')?.['baseURL'] === `${origin}/v1`,
+  );
   expect(gateway.log().find(({ msg }) => msg === 'Serving')?.['baseURL']).toBe(`${origin}/v1`);
 });
 

@@ -1,29 +1,15 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { apiVersion, parseStored } from '../../resources/parse.ts';
+import { DatabaseSync } from 'node:sqlite';
 import { secretValue } from '../../resources/secret.ts';
-import { storedSecretPath } from '../../store/folder/directory-secrets.ts';
 import { authored, identified } from '../../store/folder/identified.ts';
-import {
-  type ManifestProblem,
-  problemsFile,
-  problemsFolder,
-  problemsIn,
-} from '../../store/folder/manifest-problems.ts';
-import { type RecordFile, readRecord, readRecordFile } from '../../store/folder/record-file.ts';
-import { recordedObject } from '../../store/folder/recorded-object.ts';
-import { recordPath } from '../../store/folder/records.ts';
-import { specMark } from '../../store/folder/resource-record.ts';
-import { storedStatus } from '../../store/folder/stored-status.ts';
+import { type ManifestProblem, problemsIn, problemsSetting } from '../../store/folder/manifest-problems.ts';
+import { readRecord, recordedObject, specMark, storedStatus } from '../../store/folder/resource-record.ts';
+import { stateFile } from '../../store/folder/state-file.ts';
+import { StateTables } from '../../store/folder/state-tables.ts';
 import { fromStoredText } from '../../store/folder/stored-text.ts';
 import { recipientFile } from '../../store/sealing.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
-
-/** A file as it was read, until its mark changes. */
-interface Remembered<T> {
-  readonly mark: string;
-  readonly value: T;
-}
 
 /** An object as the process last put it into force, and the manifest file that it came from. */
 export interface LastGood {
@@ -35,62 +21,53 @@ export type FolderData = ReturnType<typeof folderData>;
 
 /** What standalone mode keeps in its data folder, read while it runs. Nothing is ever written, and what is missing is empty. */
 export function folderData(data: string | undefined) {
-  const records = new Map<string, Remembered<RecordFile | undefined>>();
-  const keys = new Map<string, Remembered<ResourceOf['APIKey'] | undefined>>();
-  // A watch asks for every status after each change of one: parsing them all anew took seconds with a thousand nodes.
+  let opened:
+    | { readonly inode: number; readonly database: DatabaseSync; readonly tables: StateTables }
+    | undefined;
+  // A watch asks for every status after each change of one: to parse all of them again took seconds with a thousand nodes.
   const joined = new WeakMap<
     ResourceOf[Kind],
-    { readonly line: string; readonly result: ResourceOf[Kind] }
+    { readonly text: string; readonly result: ResourceOf[Kind] }
   >();
 
-  const lastGoods = new WeakMap<RecordFile, Map<string, LastGood | undefined>>();
-
-  async function remembered<T>(
-    path: string,
-    memory: Map<string, Remembered<T>>,
-    read: (text: string) => T,
-  ): Promise<T | undefined> {
+  /** Kept open: to open the file for each status would take longer than to read it. */
+  async function state(): Promise<StateTables | undefined> {
     if (data === undefined) return undefined;
-    const found = await stat(join(data, path)).catch(() => undefined);
+    const path = join(data, stateFile);
+    const found = await stat(path).catch(() => undefined);
+    if (opened !== undefined && opened.inode === found?.ino) return opened.tables;
+    opened?.database.close();
+    opened = undefined;
     if (found === undefined) return undefined;
-    const mark = `${found.ino}-${found.size}-${found.mtimeMs}`;
-    const known = memory.get(path);
-    if (known?.mark === mark) return known.value;
-    const text = await readFile(join(data, path), 'utf8').catch(() => undefined);
-    if (text === undefined) return undefined;
-    const value = read(text);
-    memory.set(path, { mark, value });
-    return value;
+    try {
+      const database = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
+      opened = { inode: found.ino, database, tables: new StateTables(database) };
+    } catch {
+      // Being made just now, or not readable for this person.
+      return undefined;
+    }
+    return opened.tables;
   }
-
-  const recordsAt = (path: string) => remembered(path, records, (text) => readRecordFile(text, path));
 
   /** A declared resource with uid, creation time, generation and status, as far as the data folder knows them. */
   async function withStatus<R extends ResourceOf[Kind]>(resource: R): Promise<R> {
     const { kind, metadata, spec } = resource;
-    const id = [kind, metadata.namespace, metadata.name].join('/');
-    const file = await recordsAt(recordPath(id));
-    const line = file?.lines.get(id);
+    const text = (await state())?.get('record', `${kind}/${metadata.namespace}/${metadata.name}`);
     const known = joined.get(resource);
-    if (known !== undefined && known.line === line) return known.result as R;
-    const record = file === undefined || line === undefined ? undefined : readRecord(line, file.conditions);
-    if (record === undefined || line === undefined) return authored(resource);
+    if (known !== undefined && known.text === text) return known.result as R;
+    const record = text === undefined ? undefined : readRecord(text);
+    if (record === undefined || text === undefined) return authored(resource);
     // A spec that the process has not put into force yet is a generation further.
     const generation = record.generation + (record.specMark === specMark(spec) ? 0 : 1);
     const result = identified(resource, { ...record, generation }, storedStatus(resource, record.status));
-    joined.set(resource, { line, result });
+    joined.set(resource, { text, result });
     return result;
   }
 
-  function readLastGood(id: string, file: RecordFile, line: string): LastGood | undefined {
-    const known = lastGoods.get(file) ?? new Map<string, LastGood | undefined>();
-    lastGoods.set(file, known);
-    if (known.has(id)) return known.get(id);
-    const record = readRecord(line, file.conditions);
+  function lastGoodIn(id: string, text: string): LastGood | undefined {
+    const record = readRecord(text);
     const resource = record && recordedObject(id, record);
-    const found = record && resource && { resource, file: record.file };
-    known.set(id, found);
-    return found;
+    return record && resource && { resource, file: record.file };
   }
 
   return {
@@ -98,62 +75,43 @@ export function folderData(data: string | undefined) {
 
     /** An object by `Kind/namespace/name` as it was last in force; undefined where that is not written down. */
     async lastGood(id: string): Promise<LastGood | undefined> {
-      const file = await recordsAt(recordPath(id));
-      const line = file?.lines.get(id);
-      return file === undefined || line === undefined ? undefined : readLastGood(id, file, line);
+      const text = (await state())?.get('record', id);
+      return text === undefined ? undefined : lastGoodIn(id, text);
     },
 
     /** All objects that came from these manifest files, as they were last in force. */
     async lastGoodOf(files: ReadonlySet<string>): Promise<readonly LastGood[]> {
-      if (data === undefined) return [];
-      // To parse every record of a large folder takes a second, so a line that does not name a file is passed over.
+      // To parse every record of a large folder takes long, so one that does not name a file is passed over.
       const marks = [...files].map((file) => `"file":${JSON.stringify(file)}`);
       const found: LastGood[] = [];
-      for (const name of await readdir(join(data, 'state')).catch(() => [])) {
-        if (name.startsWith('.')) continue;
-        const file = await recordsAt(join('state', name));
-        for (const [id, line] of file?.lines ?? []) {
-          if (file === undefined || !marks.some((mark) => line.includes(mark))) continue;
-          const each = readLastGood(id, file, line);
-          if (each?.file !== undefined && files.has(each.file)) found.push(each);
-        }
+      for (const [id, text] of (await state())?.all('record') ?? []) {
+        const each = marks.some((mark) => text.includes(mark)) ? lastGoodIn(id, text) : undefined;
+        if (each?.file !== undefined && files.has(each.file)) found.push(each);
       }
       return found;
     },
 
-    /** APIKeys made through `/v1/keys`, which no manifest declares, by `APIKey/namespace/name`, with their files. */
+    /** APIKeys made through `/v1/keys`, which no manifest declares, by `APIKey/namespace/name`, with the place that holds each. */
     async madeKeys(): Promise<
       ReadonlyMap<string, { readonly key: ResourceOf['APIKey']; readonly file: string }>
     > {
       const made = new Map<string, { key: ResourceOf['APIKey']; file: string }>();
-      if (data === undefined) return made;
-      const entries = await readdir(join(data, 'keys'), { recursive: true, withFileTypes: true }).catch(
-        () => [],
-      );
-      for (const entry of entries) {
-        if (!entry.isFile() || entry.name.startsWith('.')) continue;
-        const file = join(entry.parentPath, entry.name);
-        const key = await remembered(file.slice(data.length + 1), keys, readKey);
-        if (key === undefined) continue;
-        const { namespace, name } = key.metadata;
-        made.set(`APIKey/${namespace}/${name}`, { key, file });
+      for (const [id, text] of (await state())?.all('made_key') ?? []) {
+        const key = fromStoredText('APIKey', text);
+        if (key !== undefined)
+          made.set(`APIKey/${id}`, { key, file: `${join(data ?? '', stateFile)}, made_key ${id}` });
       }
       return made;
     },
 
     /** What of the manifests the process found not to be in force, when it last looked. */
     async manifestProblems(): Promise<readonly ManifestProblem[]> {
-      if (data === undefined) return [];
-      return problemsIn(await readFile(join(data, problemsFile), 'utf8').catch(() => undefined));
+      return problemsIn((await state())?.get('setting', problemsSetting));
     },
 
     /** The text of an entry of a Secret that the process keeps. */
     async secretEntry(namespace: string, name: string, entry: string): Promise<string | undefined> {
-      if (data === undefined) return undefined;
-      const text = await readFile(join(data, storedSecretPath(namespace, name)), 'utf8').catch(
-        () => undefined,
-      );
-      const secret = fromStoredText('Secret', text);
+      const secret = fromStoredText('Secret', (await state())?.get('secret', `${namespace}/${name}`));
       return secret === undefined ? undefined : secretValue(secret, entry);
     },
 
@@ -166,37 +124,14 @@ export function folderData(data: string | undefined) {
 
     /** Changes whenever a status, a key made or a problem of a manifest may have. */
     async mark(): Promise<string> {
-      if (data === undefined) return '';
-      const marks = await Promise.all(
-        watched.map(async (folder) => {
-          const entries = await readdir(join(data, folder), { recursive: true, withFileTypes: true }).catch(
-            () => [],
-          );
-          const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.'));
-          return Promise.all(
-            files.map(async (entry) => {
-              const path = join(entry.parentPath, entry.name);
-              const found = await stat(path).catch(() => undefined);
-              return `${path} ${found?.ino} ${found?.mtimeMs}`;
-            }),
-          );
-        }),
-      );
-      return marks.flat().sort().join('\n');
+      const tables = await state();
+      return tables === undefined ? '' : `${opened?.inode} ${tables.version()}`;
     },
 
-    folders: (): string[] => (data === undefined ? [] : watched.map((folder) => join(data, folder))),
+    /** The folders to watch for a change of them. */
+    folders: (): string[] => (data === undefined ? [] : [data]),
   };
 }
 
-/** Folders of the data folder whose files people are shown. */
-const watched = ['state', 'keys', problemsFolder];
-
-function readKey(text: string): ResourceOf['APIKey'] | undefined {
-  try {
-    const parsed = parseStored({ apiVersion, ...(JSON.parse(text) as object) });
-    return 'resource' in parsed && parsed.resource.kind === 'APIKey' ? parsed.resource : undefined;
-  } catch {
-    return undefined;
-  }
-}
+/** How long a read waits for a lock; the writer holds none that readers wait for, but when it recovers after a crash. */
+const busyMs = 1_000;

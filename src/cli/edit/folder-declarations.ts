@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import { apiVersion } from '../../resources/parse.ts';
 import { keyOf } from '../../store/folder/manifest-problems.ts';
+import { stateFile } from '../../store/folder/state-file.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
 import { changedMeanwhile, invalidResource, ourCause, thing } from './api-failure.ts';
 import { applyEdits, valueAt } from './apply-edits.ts';
@@ -329,5 +330,5 @@ function fileNameOf({ kind, namespace, name }: Ref, number: number): string {
 
 function dataBeside(manifests: string): string | undefined {
   const path = join(dirname(resolve(manifests)), 'data');
-  return existsSync(join(path, 'state')) ? path : undefined;
+  return existsSync(join(path, stateFile)) ? path : undefined;
 }

@@ -1,7 +1,7 @@
 import { link, open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { forceFolder } from '../../store/folder/force-folder.ts';
 import { lockFile } from './file-lock.ts';
+import { forceFolder } from './force-folder.ts';
 
 /** The file is no longer what was read. */
 export class FileChangedError extends Error {

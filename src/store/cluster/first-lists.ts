@@ -45,7 +45,9 @@ export class FirstLists {
 
 function failureText(error: unknown): string {
   if (!(error instanceof ApiError)) return 'it failed unexpectedly; the log says how';
-  const words = [error.reason, codeOf(error.cause)].filter((word) => /^[A-Za-z0-9_]{1,64}$/.test(word));
+  const words = [error.reason, errorCode(error.cause) ?? ''].filter((word) =>
+    /^[A-Za-z0-9_]{1,64}$/.test(word),
+  );
   const why = words.length === 0 ? '' : ` (${words.join(', ')})`;
   if (error.status === 0) return `the API server gave no usable answer${why}`;
   const remedy = remedies[error.status];
@@ -57,7 +59,3 @@ const remedies: Readonly<Record<number, string>> = {
   403: 'grant the service account "get", "list" and "watch" on it',
   404: 'apply the CRDs',
 };
-
-function codeOf(error: unknown): string {
-  return errorCode(error) ?? '';
-}

@@ -13,6 +13,7 @@ import type { Resource } from '../../resources/resource.ts';
 import type { Secret } from '../../resources/secret.ts';
 import { compact } from '../compact.ts';
 import { Content, isSameVersion } from '../content.ts';
+import { contentView } from '../content-view.ts';
 import { fitHeapGrowth, trimHeap } from '../heap-growth.ts';
 import { keepUnchanged } from '../keep-unchanged.ts';
 import { openSealed } from '../open-sealed.ts';
@@ -184,23 +185,9 @@ export function openKubernetesStore(options: {
   const call = <T>(work: Promise<T>): Promise<T> =>
     work.catch((error: unknown) => Promise.reject(toStoreError(error)));
 
-  return {
-    get: content.get.bind(content),
-    list: content.list.bind(content),
-    key: content.key.bind(content),
-    claims: content.claims.bind(content),
-    served: content.served.bind(content),
-    servedNames: content.servedNames.bind(content),
-    node: content.node.bind(content),
-    sealingIdentities: content.sealingIdentities.bind(content),
-    get synced() {
-      return content.synced;
-    },
+  return Object.assign(contentView(content), {
     unsyncedReason: () =>
       content.synced ? undefined : (firstLists.missing() ?? 'some Secrets that nodes name are not read yet'),
-    whenSynced: content.whenSynced.bind(content),
-    subscribe: content.subscribe.bind(content),
-
     async writeStatus(kind, resource, status, callSignal) {
       const { namespace, name, uid, resourceVersion } = resource.metadata;
       const path = resourcePath({ ...resourceAddress(kind, namespace, name), subresource: 'status' });
@@ -275,7 +262,7 @@ export function openKubernetesStore(options: {
     recordEvent({ regarding, ...event }) {
       events.record({ ...event, regarding: { apiVersion, ...regarding } });
     },
-  };
+  } satisfies Omit<Store, keyof ReturnType<typeof contentView>> & Pick<Store, 'unsyncedReason'>);
 }
 
 /** Starts something that runs on and on; settles when it says for the first time that its content is complete. */

@@ -13,13 +13,10 @@ import { KeptFiles } from './kept-files.ts';
 import type { MadeKeys } from './made-keys.ts';
 import type { FoundProblem } from './manifest-problems.ts';
 import type { Manifests } from './manifests.ts';
-import { ownerIdentity } from './owner-identity.ts';
 import { resourceId } from './parse-manifest.ts';
 import type { Breathe, Declaration } from './piece.ts';
-import { recordedObject } from './recorded-object.ts';
-import { inRecordOrder, type Records } from './records.ts';
-import { partsOf, specMark } from './resource-record.ts';
-import { storedStatus } from './stored-status.ts';
+import type { Records } from './records.ts';
+import { partsOf, recordedObject, specMark, storedStatus } from './resource-record.ts';
 
 type Stored = ResourceOf[Kind];
 
@@ -56,11 +53,10 @@ export class DirectoryObjects {
   }
 
   /** Reads the keys that were made here. */
-  async load(): Promise<void> {
-    for await (const key of this.#parts.made.load()) {
+  load(): void {
+    for (const key of this.#parts.made.load()) {
       const { uid = '', creationTimestamp = '', generation = 1 } = key.metadata;
       const id = resourceId(key);
-      await this.#parts.records.open(id);
       const former = this.#parts.records.former(id);
       const status = storedStatus(key, former?.status);
       const whole = identified(key, { uid, creationTimestamp, generation }, status);
@@ -76,7 +72,7 @@ export class DirectoryObjects {
   /** Brings the content in line with what the manifests say of these objects. */
   async apply(ids: Iterable<string>, breathe: Breathe): Promise<void> {
     let count = 0;
-    for (const id of inRecordOrder(ids)) {
+    for (const id of ids) {
       count += 1;
       if (count % 16 === 0) await breathe();
       await this.#applyOne(id);
@@ -97,10 +93,9 @@ export class DirectoryObjects {
   async sweep(breathe: Breathe): Promise<void> {
     const { records, manifests, secrets } = this.#parts;
     if (this.#isSwept || !manifests.sound) return;
-    await records.openAll();
-    for (const id of [...records.ids()]) {
+    for (const id of records.formerIds()) {
       await breathe();
-      if (!this.#isMade(id) && manifests.of(id).length === 0) records.delete(id);
+      if (manifests.of(id).length === 0) records.delete(id);
     }
     this.#isSwept = true;
     const alive = new Set(this.#uids());
@@ -124,7 +119,6 @@ export class DirectoryObjects {
     if (isDeepStrictEqual(current.status, status)) return;
     const next = withStatus(current, status);
     const id = resourceId(next);
-    this.#keepOne(id, current, next);
     this.#show(id, next, this.#parts.records.fileOf(id));
     // The hash of a generated key lives nowhere else, least of all that of an old one during its overlap.
     if ('hashes' in status && 'secretName' in resource.spec) await this.#saved(id);
@@ -132,10 +126,9 @@ export class DirectoryObjects {
 
   /** Settles when the key is on disk and in the content. @throws StoreError */
   async createKey(key: ApiKey): Promise<ApiKey> {
-    const { content, made, manifests, newIdentity, records } = this.#parts;
+    const { content, made, manifests, newIdentity } = this.#parts;
     const { namespace, name } = key.metadata;
     const id = resourceId(key);
-    await records.open(id);
     const exists = made.has(namespace, name) || content.get('APIKey', namespace, name) !== undefined;
     if (exists || manifests.of(id).length > 0) {
       throw new StoreError('AlreadyExists', `The APIKey ${namespace}/${name} exists already.`);
@@ -171,7 +164,6 @@ export class DirectoryObjects {
 
   async #applyOne(id: string): Promise<void> {
     const { applied, log, manifests, records, secrets } = this.#parts;
-    await records.open(id);
     this.#refused.delete(id);
     const declarations = manifests.of(id);
     const [first, ...others] = declarations;
@@ -212,48 +204,34 @@ export class DirectoryObjects {
     if (declaration?.resource === undefined || declaration.resource.kind === 'Secret') return;
     const { file, resource } = declaration;
     if (current === undefined) {
-      const begun = await this.#begin(id, declaration, resource);
-      if (begun !== undefined) declaration.resource = begun;
+      this.#begin(id, declaration, resource);
       return;
     }
     if (!this.#isAllowed(declaration, current, resource)) return;
-    declaration.resource = this.#update(id, current, resource, file);
+    this.#update(id, current, resource, file);
   }
 
-  /** Puts an object into force that was not: a new one, or one that the last run knew. @returns undefined if refused */
-  async #begin(id: string, declaration: Declaration, resource: Stored): Promise<Stored | undefined> {
+  /** Puts an object into force that was not: a new one, or one that the last run knew. */
+  #begin(id: string, declaration: Declaration, resource: Stored): void {
     const { applied, records, newIdentity } = this.#parts;
     const { file } = declaration;
     const former = records.former(id);
     if (former === undefined) {
-      const whole = identified(resource, (await this.#lostIdentity(resource)) ?? newIdentity(), undefined);
+      const whole = identified(resource, newIdentity(), undefined);
       this.#show(id, whole, file);
       applied.note(id, 'created', file);
-      return whole;
+      return;
     }
     const isSame = former.specMark === specMark(resource.spec);
     const last = isSame ? undefined : recordedObject(id, former);
     if (last !== undefined && !this.#isAllowed(declaration, last, resource)) {
       this.#show(id, last, former.file, false);
-      return undefined;
+      return;
     }
     const generation = former.generation + (isSame ? 0 : 1);
     const whole = identified(resource, { ...former, generation }, storedStatus(resource, former.status));
     this.#show(id, whole, file, !isSame || former.file !== file);
     applied.note(id, 'created', file);
-    return whole;
-  }
-
-  /** That of a key whose record was lost. */
-  async #lostIdentity(resource: Stored): Promise<Identity | undefined> {
-    // After the sweep a Secret without its record is one that could not be removed with its owner.
-    if (this.#isSwept || resource.kind === 'UpstreamNode') return undefined;
-    const { secretName } = resource.spec;
-    const { namespace } = resource.metadata;
-    const { secrets } = this.#parts;
-    if (secretName === undefined || !secrets.isStored(namespace, secretName)) return undefined;
-    const secret = await secrets.read(namespace, secretName);
-    return secret && ownerIdentity(resource, secret);
   }
 
   #isAllowed(declaration: Declaration, current: Stored, next: Stored): boolean {
@@ -266,7 +244,7 @@ export class DirectoryObjects {
     if (problems.length > 0) this.#refused.set(id, [...(this.#refused.get(id) ?? []), ...problems]);
   }
 
-  #update(id: string, current: Stored, resource: Stored, file: string): Stored {
+  #update(id: string, current: Stored, resource: Stored, file: string): void {
     const { uid = '', creationTimestamp = '', generation = 1 } = current.metadata;
     const isSame = isDeepStrictEqual(current.spec, resource.spec);
     const identity = { uid, creationTimestamp, generation: generation + (isSame ? 0 : 1) };
@@ -274,13 +252,6 @@ export class DirectoryObjects {
     const isUnchanged = isSame && isDeepStrictEqual(current, whole);
     this.#show(id, isUnchanged ? current : whole, file, !isSame);
     if (!isUnchanged) this.#parts.applied.note(id, 'changed', file);
-    return isUnchanged ? current : whole;
-  }
-
-  /** A declaration that holds what was in force holds what is: the old object would stay in memory beside the new one. */
-  #keepOne(id: string, current: Stored, next: Stored): void {
-    const declaration = inForce(this.#parts.manifests.of(id));
-    if (declaration?.resource === current) declaration.resource = next;
   }
 
   #show(id: string, resource: Stored, file: string | undefined, hasChanged = true): void {
@@ -304,7 +275,7 @@ export class DirectoryObjects {
     return false;
   }
 
-  /** Looked for where a Secret has several owners, which is rare: a set of them would cost 10 MB with 100,000 keys. */
+  /** The uids of all objects in force. */
   *#uids(): Iterable<string> {
     for (const kind of ['APIKey', 'MasterKey', 'UpstreamNode'] as const) {
       for (const { metadata } of this.#parts.content.list(kind)) {

@@ -4,7 +4,7 @@ import { parseStored } from '../../resources/parse.ts';
 import type { Secret } from '../../resources/secret.ts';
 import type { Content } from '../content.ts';
 import { StoreError } from '../store.ts';
-import type { DataFolder } from './data-folder.ts';
+import type { StateFile } from './state-file.ts';
 import { fromStoredText } from './stored-text.ts';
 
 interface Stored {
@@ -13,11 +13,11 @@ interface Stored {
 }
 
 /**
- * The Secrets of standalone mode: those of manifests, kept in memory alone, and those that the controller makes, each
- * in a file of its own. Where both have a name, the stored one is in force.
+ * The Secrets of standalone mode: those of manifests, kept in memory alone, and those that the controller makes, kept in
+ * the state file alone. If both have a name, the stored one is in force.
  */
 export class DirectorySecrets {
-  readonly #folder: DataFolder;
+  readonly #state: StateFile;
   readonly #content: () => Content;
   readonly #log: Log;
   readonly #salt: Uint8Array;
@@ -27,36 +27,24 @@ export class DirectorySecrets {
   readonly #owned = new Map<string, Set<string>>();
   readonly #wanted = new Set<string>();
   readonly #writing = new Set<string>();
-  readonly #reading = new Set<Promise<void>>();
 
-  private constructor(folder: DataFolder, content: () => Content, log: Log, salt: Uint8Array) {
-    this.#folder = folder;
-    this.#content = content;
-    this.#log = log;
-    this.#salt = salt;
-  }
-
-  /** `content` is asked for when it is first needed, as it is made with `want` of this. */
-  static async load(options: {
-    folder: DataFolder;
+  /** `content` is called when it is first needed, because it is made with `want` of this. */
+  constructor(options: {
+    state: StateFile;
     content: () => Content;
     log: Log;
-    randomBytes: (size: number) => Uint8Array;
-  }): Promise<DirectorySecrets> {
-    const { folder, content, log, randomBytes } = options;
-    let salt = await folder.read('salt');
-    if (salt === undefined) {
-      salt = Buffer.from(randomBytes(32)).toString('hex');
-      await folder.write('salt', salt);
+    /** Makes versions of Secrets that nobody can guess the data by. */
+    salt: Uint8Array;
+  }) {
+    this.#state = options.state;
+    this.#content = options.content;
+    this.#log = options.log;
+    this.#salt = options.salt;
+    for (const [id, text] of this.#state.all('secret')) {
+      const secret = fromStoredText('Secret', text);
+      if (secret === undefined) this.#log.error({ secret: id }, 'A stored Secret is damaged; it is left out');
+      else this.#note(secret);
     }
-    const secrets = new DirectorySecrets(folder, content, log, Buffer.from(salt, 'hex'));
-    for (const path of await folder.list('secrets')) {
-      const secret = fromStoredText('Secret', await folder.read(path));
-      if (secret === undefined)
-        log.error({ file: folder.path(path) }, 'A stored Secret is damaged; it is left out');
-      else secrets.#note(secret);
-    }
-    return secrets;
   }
 
   /** Feeds a Secret that a node names into the content, now and at each change, until it is wanted no more. */
@@ -87,13 +75,9 @@ export class DirectorySecrets {
     return this.#stored.has(`${namespace}/${name}`);
   }
 
-  async read(namespace: string, name: string): Promise<Secret | undefined> {
+  read(namespace: string, name: string): Secret | undefined {
     const id = `${namespace}/${name}`;
-    if (this.#stored.has(id)) {
-      const secret = fromStoredText('Secret', await this.#folder.read(storedSecretPath(namespace, name)));
-      if (secret !== undefined) return secret;
-    }
-    return this.#declared.get(id);
+    return this.#storedSecret(id) ?? this.#declared.get(id);
   }
 
   /** Settles when the Secret is on disk. @throws StoreError */
@@ -111,7 +95,7 @@ export class DirectorySecrets {
     this.#note(created);
     this.#writing.add(id);
     try {
-      await this.#folder.write(storedSecretPath(namespace, name), textOf(created));
+      await this.#write(id, created);
     } catch (error) {
       this.#unnote(id);
       throw unavailable(error);
@@ -132,7 +116,7 @@ export class DirectorySecrets {
     if (this.#writing.has(id)) throw new StoreError('Conflict', `The Secret ${id} is being changed.`);
     this.#writing.add(id);
     try {
-      const current = fromStoredText('Secret', await this.#folder.read(storedSecretPath(namespace, name)));
+      const current = this.#storedSecret(id);
       if (current === undefined) throw new StoreError('NotFound', `There is no Secret ${id}.`);
       const { uid, resourceVersion: version, creationTimestamp } = current.metadata;
       if ((secret.metadata.uid ?? uid) !== uid || resourceVersion !== version) {
@@ -147,7 +131,7 @@ export class DirectorySecrets {
           resourceVersion: String(Number(version) + 1),
         },
       });
-      await this.#folder.write(storedSecretPath(namespace, name), textOf(next));
+      await this.#write(id, next);
       this.#note(next);
       this.#content().setSecret(next);
       return next;
@@ -158,18 +142,17 @@ export class DirectorySecrets {
     }
   }
 
-  /** Removes the stored Secrets of an owner that is gone, as a cluster's garbage collector does. */
+  /** Removes the stored Secrets of an owner that was deleted, as a cluster's garbage collector does. */
   async collect(owner: string, isAlive: (uid: string) => boolean): Promise<void> {
     for (const id of [...(this.#owned.get(owner) ?? [])]) {
       if (this.#stored.get(id)?.owners.some(isAlive) === true) continue;
-      const [namespace = '', name = ''] = id.split('/');
       try {
-        await this.#folder.remove(storedSecretPath(namespace, name));
+        await this.#write(id, undefined);
       } catch (error) {
-        this.#log.error({ err: error, secret: id }, 'A Secret whose owner is gone could not be removed');
+        this.#log.error({ err: error, secret: id }, 'A Secret whose owner was deleted could not be removed');
         continue;
       }
-      this.#forget(namespace, name);
+      this.#forget(id);
     }
   }
 
@@ -178,32 +161,28 @@ export class DirectorySecrets {
     return [...this.#owned.keys()];
   }
 
-  /** Compares with the files: a person may have removed one (which revokes its key), or put one back. */
-  async look(): Promise<void> {
-    const files = new Set(await this.#folder.list('secrets'));
+  /** Compares with the state file: a person may have removed a Secret (which revokes its key), or put one back. */
+  look(): void {
+    const rows = this.#state.all('secret');
     for (const id of [...this.#stored.keys()]) {
-      const [namespace = '', name = ''] = id.split('/');
-      const path = storedSecretPath(namespace, name);
-      // One that is being created is known before its file is there, and may have come since the files were listed.
-      if (files.has(path) || this.#writing.has(id) || (await this.#folder.read(path)) !== undefined) continue;
-      if (!this.#writing.has(id)) this.#forget(namespace, name);
+      // One that is being created is known before it is on disk.
+      if (!rows.has(id) && !this.#writing.has(id)) this.#forget(id);
     }
-    for (const path of files) {
-      const [, namespace = '', name = ''] = path.split('/');
-      const id = `${namespace}/${name}`;
-      const known = this.#stored.get(id);
-      if (known !== undefined && !this.#wanted.has(id)) continue;
-      const secret = fromStoredText('Secret', await this.#folder.read(path));
+    for (const [id, text] of rows) {
+      const secret = this.#writing.has(id) ? undefined : fromStoredText('Secret', text);
       if (secret === undefined || idOf(secret) !== id) continue;
-      if (known?.version === secret.metadata.resourceVersion) continue;
+      if (this.#stored.get(id)?.version === secret.metadata.resourceVersion) continue;
       this.#note(secret);
       this.#content().setSecret(secret);
     }
   }
 
-  /** Settles when every Secret that was wanted is in the content. */
-  async settled(): Promise<void> {
-    while (this.#reading.size > 0) await Promise.all(this.#reading);
+  #storedSecret(id: string): Secret | undefined {
+    return this.#stored.has(id) ? fromStoredText('Secret', this.#state.get('secret', id)) : undefined;
+  }
+
+  async #write(id: string, secret: Secret | undefined): Promise<void> {
+    await this.#state.write([{ table: 'secret', id, text: secret && JSON.stringify(secret) }]);
   }
 
   #note(secret: Secret): void {
@@ -227,29 +206,16 @@ export class DirectorySecrets {
     this.#stored.delete(id);
   }
 
-  #forget(namespace: string, name: string): void {
-    this.#unnote(`${namespace}/${name}`);
+  #forget(id: string): void {
+    this.#unnote(id);
+    const [namespace = '', name = ''] = id.split('/');
     this.#feed(namespace, name);
   }
 
   #feed(namespace: string, name: string): void {
-    const id = `${namespace}/${name}`;
-    const declared = this.#declared.get(id);
-    if (!this.#stored.has(id)) {
-      if (declared === undefined) this.#content().removeSecret(namespace, name);
-      else this.#content().setSecret(declared);
-      return;
-    }
-    const reading = this.read(namespace, name)
-      .then((secret) => {
-        if (secret === undefined) this.#content().removeSecret(namespace, name);
-        else this.#content().setSecret(secret);
-      })
-      .catch((error: unknown) =>
-        this.#log.error({ err: error, secret: id }, 'A stored Secret could not be read'),
-      )
-      .finally(() => this.#reading.delete(reading));
-    this.#reading.add(reading);
+    const secret = this.read(namespace, name);
+    if (secret === undefined) this.#content().removeSecret(namespace, name);
+    else this.#content().setSecret(secret);
   }
 
   /** A version that changes with the data and survives a restart. Salted, because it is published in a status. */
@@ -263,11 +229,6 @@ export class DirectorySecrets {
   }
 }
 
-/** Where a Secret that was made here is, below the data folder. */
-export function storedSecretPath(namespace: string, name: string): string {
-  return `secrets/${namespace}/${name}`;
-}
-
 function idOf(secret: Secret): string {
   return `${secret.metadata.namespace}/${secret.metadata.name}`;
 }
@@ -277,11 +238,7 @@ function storedOf(secret: Secret): Stored {
   return { owners, version: secret.metadata.resourceVersion };
 }
 
-function textOf(secret: Secret): string {
-  return `${JSON.stringify(secret)}\n`;
-}
-
-/** Names become paths, so nothing is written that the schema would not take back. */
+/** Nothing is written that the schema would not take back. */
 function checkedSecret(secret: Secret): Secret {
   const parsed = parseStored(secret);
   if ('resource' in parsed && parsed.resource.kind === 'Secret') return parsed.resource;

@@ -1,33 +1,29 @@
-import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { rename, stat, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorText } from '../../observe/error-text.ts';
 import type { InternalErrors } from '../../observe/internal-errors.ts';
 import type { Log } from '../../observe/log.ts';
 import { Content } from '../content.ts';
-import { fitHeapGrowth } from '../heap-growth.ts';
+import { contentView } from '../content-view.ts';
 import { openSealed } from '../open-sealed.ts';
 import { recipientFile, sealingSecretName } from '../sealing.ts';
 import type { Kind, Store } from '../store.ts';
 import { AppliedLog } from './applied-log.ts';
-import { DataFolder } from './data-folder.ts';
 import { DirectoryObjects } from './directory-objects.ts';
 import { DirectorySecrets } from './directory-secrets.ts';
 import { FaultLog } from './fault-log.ts';
 import { lockFolder } from './folder-lock.ts';
-import { identityMaker } from './identity-maker.ts';
+import { identityMaker, timestampOf } from './identity-maker.ts';
 import { MadeKeys } from './made-keys.ts';
-import {
-  type ManifestProblem,
-  ManifestProblems,
-  type ProblemCounts,
-  problemsFolder,
-} from './manifest-problems.ts';
+import { makeFolder } from './make-folder.ts';
+import { type ManifestProblem, ManifestProblems, type ProblemCounts } from './manifest-problems.ts';
 import { Manifests } from './manifests.ts';
 import type { Breathe } from './piece.ts';
 import { FolderReader } from './read-folder.ts';
 import { Records } from './records.ts';
 import { partsOf, type ResourceRecord, recordOf } from './resource-record.ts';
+import { StateFile } from './state-file.ts';
 import { watchFolders } from './watch-folders.ts';
 
 export interface DirectoryOptions {
@@ -38,9 +34,9 @@ export interface DirectoryOptions {
   /** Where the sealing Secret lives. */
   readonly homeNamespace: string;
   readonly log: Log;
-  /** Milliseconds since 1970. */
   /** Reports what a listener to changes throws. */
   readonly internalErrors?: InternalErrors | undefined;
+  /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly randomBytes: (size: number) => Uint8Array;
   /** Ends the watching; what is unwritten is then written and the data folder given free. */
@@ -67,23 +63,27 @@ class DirectoryError extends Error {
 /**
  * The store of standalone mode: the manifests of a folder, and a data folder for what an API server would keep.
  * Settles when the folder was read once, so the store is `synced`; problems of single manifests are logged.
- * @throws DirectoryError when a folder cannot be used, FolderLockError when another process has the data folder
+ * @throws DirectoryError when a folder cannot be used, FolderLockError when another process has the data folder,
+ * StateFileError when what it holds cannot be used
  */
 export async function openDirectoryStore(options: DirectoryOptions): Promise<DirectoryStore> {
   const { homeNamespace, log, now, randomBytes, signal } = options;
   const manifestsPath = resolve(options.manifests);
   await mustBeFolder(manifestsPath);
-  const folder = await openData(resolve(options.data));
-  const unlock = lockFolder(folder.path());
+  const data = resolve(options.data);
+  await makeData(data);
+  const unlock = lockFolder(data);
+  let state: StateFile | undefined;
   try {
-    await folder.clean();
-    const made = new MadeKeys(folder, log);
-    const records = new Records({ folder, log, recordOf: (id) => recordInForce(content, made, id) });
-    const secrets: DirectorySecrets = await DirectorySecrets.load({
-      folder,
+    state = StateFile.open(data);
+    const opened = state;
+    const made = new MadeKeys(state, log);
+    const records = new Records(state, log, (id) => recordInForce(content, made, id));
+    const secrets: DirectorySecrets = new DirectorySecrets({
+      state,
       content: () => content,
       log,
-      randomBytes,
+      salt: await saltOf(state, randomBytes),
     });
     const content: Content = new Content({
       log,
@@ -93,7 +93,7 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
       wantSecret: (namespace, name, wanted) => secrets.want(namespace, name, wanted),
     });
     const manifests = new Manifests(log);
-    const problems = new ManifestProblems(folder, log, now);
+    const problems = new ManifestProblems(state, log, now);
     const applied = new AppliedLog(log);
     const objects = new DirectoryObjects({
       content,
@@ -124,20 +124,16 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
       if (touched.size === 0) await objects.sweep(breather());
     };
 
-    fitHeapGrowth(true);
     secrets.want(homeNamespace, sealingSecretName, true);
-    await objects.load();
-    await problems.load();
+    objects.load();
     const fault = await look(true);
     if (fault !== undefined) {
-      throw new DirectoryError(`The data folder ${folder.path()} cannot be used: ${messageOf(fault)}`, {
+      throw new DirectoryError(`The data folder ${data} cannot be used: ${messageOf(fault)}`, {
         cause: fault,
       });
     }
-    await secrets.settled();
     await content.credentialsSettled();
     await sweep();
-    fitHeapGrowth(false);
     content.markSynced();
     applied.begin();
 
@@ -150,7 +146,7 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
       begins: 'The stored Secrets cannot be read',
       ends: 'The stored Secrets can be read again',
     });
-    let secretFolders = await folder.folders('secrets');
+    let version = state.version();
     const closed = Promise.all([
       watchFolders(reader.folders, { log, signal, quietMs, pollMs: options.pollMs ?? 2_000 }, async () => {
         const fault = await look();
@@ -160,28 +156,31 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
         await sweep().catch((error: unknown) =>
           log.error({ err: error }, 'What belonged to deleted objects could not be removed'),
         );
-        fitHeapGrowth(false);
         return reader.folders;
       }),
-      watchFolders(secretFolders, { log, signal, quietMs, pollMs: 10_000 }, async () => {
+      watchFolders([data], { log, signal, quietMs, pollMs: 10_000 }, async () => {
         try {
-          await secrets.look();
-          secretFolders = await folder.folders('secrets');
+          const before = version;
+          version = opened.version();
+          // Only what another process wrote is news.
+          if (version !== before) secrets.look();
           readingSecrets.worked();
         } catch (error) {
-          // Out of file descriptors, most likely. The watch must not end with it, and the process not with the watch.
+          // The watch must not end with it, and the process not with the watch.
           readingSecrets.failed(error);
         }
-        return secretFolders;
+        return [data];
       }),
     ]).then(async () => {
       await records
         .close()
         .catch((error: unknown) => log.error({ err: error }, 'The data folder cannot be written'));
+      opened.close();
       unlock();
     });
-    return storeOf({ content, folder, objects, problems, secrets, records, log, now, closed });
+    return storeOf({ content, data, objects, problems, secrets, records, log, now, closed });
   } catch (error) {
+    state?.close();
     unlock();
     throw error;
   }
@@ -247,7 +246,7 @@ function breather(): Breathe {
 
 function storeOf(parts: {
   content: Content;
-  folder: DataFolder;
+  data: string;
   objects: DirectoryObjects;
   problems: ManifestProblems;
   secrets: DirectorySecrets;
@@ -256,38 +255,27 @@ function storeOf(parts: {
   now: () => number;
   closed: Promise<void>;
 }): DirectoryStore {
-  const { content, folder, objects, problems, secrets, records, log, now, closed } = parts;
-  return {
+  const { content, data, objects, problems, secrets, records, log, now, closed } = parts;
+  return Object.assign(contentView(content), {
     closed,
     manifestProblems: () => problems.current,
     manifestProblemCounts: () => problems.counts,
-    get: content.get.bind(content),
-    list: content.list.bind(content),
-    key: content.key.bind(content),
-    claims: content.claims.bind(content),
-    served: content.served.bind(content),
-    servedNames: content.servedNames.bind(content),
-    node: content.node.bind(content),
-    sealingIdentities: content.sealingIdentities.bind(content),
-    get synced() {
-      return content.synced;
-    },
-    whenSynced: content.whenSynced.bind(content),
-    subscribe: content.subscribe.bind(content),
     writeStatus: (kind, resource, status) => objects.writeStatus(kind, resource, status),
-    readSecret: (namespace, name) => secrets.read(namespace, name),
+    readSecret: async (namespace, name) => secrets.read(namespace, name),
     async createSecret(secret) {
-      // Its owner's uid must be on disk first: with another uid after a crash the Secret would belong to nobody.
+      // Its owner's uid must be on disk first: with another uid after a crash the Secret would have no owner.
       const { namespace } = secret.metadata;
       for (const { kind, name } of secret.metadata.ownerReferences ?? []) {
         await records.saved(`${kind}/${namespace}/${name}`);
       }
-      return secrets.create(secret, `${new Date(now()).toISOString().slice(0, 19)}Z`);
+      return secrets.create(secret, timestampOf(now()));
     },
     replaceSecret: (secret) => secrets.replace(secret),
     async publishSealingRecipient(recipient) {
-      const text = `${recipient}\n`;
-      if ((await folder.read(recipientFile)) !== text) await folder.write(recipientFile, text);
+      // Published for people. The controller publishes it at each start, so that it need not survive a power cut.
+      const path = join(data, recipientFile);
+      await writeFile(`${path}.new`, `${recipient}\n`, { mode: 0o600 });
+      await rename(`${path}.new`, path);
     },
     createKey: (key) => objects.createKey(key),
     deleteKey: (key) => objects.deleteKey(key),
@@ -296,7 +284,7 @@ function storeOf(parts: {
       if (type === 'Warning') log.warn(fields, note);
       else log.info(fields, note);
     },
-  };
+  } satisfies Omit<DirectoryStore, keyof ReturnType<typeof contentView>>);
 }
 
 function recordInForce(content: Content, made: MadeKeys, id: string): ResourceRecord | undefined {
@@ -304,19 +292,27 @@ function recordInForce(content: Content, made: MadeKeys, id: string): ResourceRe
   const resource = content.get(kind as Kind, namespace, name);
   if (resource === undefined) return undefined;
   const { spec, ...record } = recordOf(resource);
-  // The spec of a key that was made here is in the key's own file.
+  // The spec of a key that was made here is in the key's own row.
   return kind === 'APIKey' && made.has(namespace, name) ? record : { ...record, spec };
 }
 
-async function openData(path: string): Promise<DataFolder> {
+async function makeData(path: string): Promise<void> {
   try {
-    return await DataFolder.open(path, ['keys', 'secrets', 'state', problemsFolder]);
+    await makeFolder(path, 0o700);
   } catch (error) {
     throw new DirectoryError(
       `The data folder ${path} cannot be made or entered (${messageOf(error)}); check its permissions, or name another with --data`,
       { cause: error },
     );
   }
+}
+
+async function saltOf(state: StateFile, randomBytes: (size: number) => Uint8Array): Promise<Uint8Array> {
+  const known = state.get('setting', 'salt');
+  if (known !== undefined) return Buffer.from(known, 'hex');
+  const salt = Buffer.from(randomBytes(32));
+  await state.write([{ table: 'setting', id: 'salt', text: salt.toString('hex') }]);
+  return salt;
 }
 
 async function mustBeFolder(path: string): Promise<void> {

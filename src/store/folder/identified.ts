@@ -11,19 +11,14 @@ export function authored<R extends Resource>(resource: R): R {
   return { ...resource, metadata };
 }
 
-/**
- * An object with what an API server adds. Put together field by field, because V8 gives a copy made by spreading a
- * second object for the fields beyond the fourth: 20 MB with 100,000 keys.
- */
+/** An object with what an API server adds. */
 export function identified<S extends Stored>(
   resource: S,
   { uid, creationTimestamp, generation }: Identity,
   status: Stored['status'],
 ): S {
-  const { name, namespace, ...others } = authored(resource).metadata;
-  const short = { name, namespace, uid, creationTimestamp, generation };
-  const metadata = Object.keys(others).length === 0 ? short : { ...short, ...others };
   const { apiVersion, kind, spec } = resource;
+  const metadata = { ...authored(resource).metadata, uid, creationTimestamp, generation };
   const whole =
     status === undefined
       ? { apiVersion, kind, metadata, spec }

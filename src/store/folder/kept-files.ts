@@ -3,8 +3,8 @@ import type { Kind, ResourceOf } from '../store.ts';
 import { reportKeptFile } from './declaration-reports.ts';
 import type { Manifests } from './manifests.ts';
 import type { Breathe } from './piece.ts';
-import { recordedObject } from './recorded-object.ts';
 import type { Records } from './records.ts';
+import { recordedObject } from './resource-record.ts';
 
 interface Parts {
   readonly manifests: Manifests;
@@ -27,12 +27,18 @@ export class KeptFiles {
   async begin(breathe: Breathe): Promise<void> {
     const { log, manifests, records, show } = this.#parts;
     if (manifests.sound) return;
-    await records.openAll();
     const counts = new Map<string, number>();
-    for (const [id, former] of records.formers()) {
+    for (const id of records.formerIds()) {
       await breathe();
-      const { file } = former;
-      if (file === undefined || !manifests.isUnreadable(file) || manifests.of(id).length > 0) continue;
+      const former = records.former(id);
+      const file = former?.file;
+      if (
+        former === undefined ||
+        file === undefined ||
+        !manifests.isUnreadable(file) ||
+        manifests.of(id).length > 0
+      )
+        continue;
       const object = recordedObject(id, former);
       if (object === undefined) continue;
       show(id, object, file);

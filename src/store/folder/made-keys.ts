@@ -1,18 +1,18 @@
 import type { Log } from '../../observe/log.ts';
 import type { ApiKey } from '../../resources/api-key.ts';
 import { StoreError } from '../store.ts';
-import type { DataFolder } from './data-folder.ts';
+import type { StateFile } from './state-file.ts';
 import { fromStoredText } from './stored-text.ts';
 
-/** The keys that were made through the keys API rather than declared, each in a file of its own. */
+/** The keys that were made through the keys API rather than declared. */
 export class MadeKeys {
-  readonly #folder: DataFolder;
+  readonly #state: StateFile;
   readonly #log: Log;
   /** `namespace/name` of each. */
   readonly #names = new Set<string>();
 
-  constructor(folder: DataFolder, log: Log) {
-    this.#folder = folder;
+  constructor(state: StateFile, log: Log) {
+    this.#state = state;
     this.#log = log;
   }
 
@@ -21,31 +21,30 @@ export class MadeKeys {
   }
 
   /** Reads all of them. One that is damaged is logged and left out. */
-  async *load(): AsyncGenerator<ApiKey> {
-    for (const path of await this.#folder.list('keys')) {
-      const key = fromStoredText('APIKey', await this.#folder.read(path));
+  *load(): Iterable<ApiKey> {
+    for (const [id, text] of this.#state.all('made_key')) {
+      const key = fromStoredText('APIKey', text);
       if (key === undefined) {
-        this.#log.error({ file: this.#folder.path(path) }, 'A stored key is damaged; it is left out');
+        this.#log.error({ key: id }, 'A stored key is damaged; it is left out');
         continue;
       }
-      this.#names.add(`${key.metadata.namespace}/${key.metadata.name}`);
+      this.#names.add(id);
       yield key;
     }
   }
 
   /** Settles with the key as it will be read back, once it is on disk. @throws StoreError */
   async write(key: ApiKey): Promise<ApiKey> {
-    const { namespace, name } = key.metadata;
+    const id = `${key.metadata.namespace}/${key.metadata.name}`;
     const text = JSON.stringify(key);
     const written = fromStoredText('APIKey', text);
-    if (written === undefined)
-      throw new StoreError('Invalid', `The APIKey ${namespace}/${name} is not valid.`);
+    if (written === undefined) throw new StoreError('Invalid', `The APIKey ${id} is not valid.`);
     // Reserved before it is written: of two writers only one may get the name.
-    this.#names.add(`${namespace}/${name}`);
+    this.#names.add(id);
     try {
-      await this.#folder.write(pathOf(namespace, name), `${text}\n`);
+      await this.#state.write([{ table: 'made_key', id, text }]);
     } catch (cause) {
-      this.#names.delete(`${namespace}/${name}`);
+      this.#names.delete(id);
       throw new StoreError('Unavailable', 'The key could not be written to the data folder.', { cause });
     }
     return written;
@@ -53,15 +52,12 @@ export class MadeKeys {
 
   /** Settles when the key is gone from disk. @throws StoreError */
   async remove(namespace: string, name: string): Promise<void> {
+    const id = `${namespace}/${name}`;
     try {
-      await this.#folder.remove(pathOf(namespace, name));
+      await this.#state.write([{ table: 'made_key', id, text: undefined }]);
     } catch (cause) {
       throw new StoreError('Unavailable', 'The key could not be removed from the data folder.', { cause });
     }
-    this.#names.delete(`${namespace}/${name}`);
+    this.#names.delete(id);
   }
-}
-
-function pathOf(namespace: string, name: string): string {
-  return `keys/${namespace}/${name}`;
 }

@@ -1,5 +1,7 @@
 import type { Log } from '../../observe/log.ts';
-import type { DataFolder } from './data-folder.ts';
+import { timestampOf } from './identity-maker.ts';
+import { jsonValue } from './json-value.ts';
+import type { StateFile } from './state-file.ts';
 
 /** Why something that a manifest says is not in force. Safe to show: it quotes nothing of the text. */
 export interface FoundProblem {
@@ -28,28 +30,29 @@ export interface ManifestProblem extends FoundProblem {
 /** How many files, documents and objects are not in force. */
 export type ProblemCounts = Readonly<Record<FoundProblem['scope'], number>>;
 
-/** Below the data folder. A folder of its own, so that it can be watched. */
-export const problemsFolder = 'problems';
-export const problemsFile = `${problemsFolder}/manifests.json`;
+/** The setting of the state file that holds the problems. */
+export const problemsSetting = 'manifest-problems';
 /** Most problems that are kept for people; the counts are exact all the same. */
 const mostKept = 1_000;
 
 /**
- * What of the manifests is not in force now, and since when. Kept in the data folder, so that commands and the console
+ * What of the manifests is not in force now, and since when. Kept in the state file, so that commands and the console
  * show it, and so that a restart does not make an old problem new.
  */
 export class ManifestProblems {
-  readonly #folder: DataFolder;
+  readonly #state: StateFile;
   readonly #log: Log;
   readonly #now: () => number;
   #current: readonly ManifestProblem[] = [];
   #counts: ProblemCounts = { file: 0, document: 0, object: 0 };
 
   /** `now` in milliseconds since 1970. */
-  constructor(folder: DataFolder, log: Log, now: () => number) {
-    this.#folder = folder;
+  constructor(state: StateFile, log: Log, now: () => number) {
+    this.#state = state;
     this.#log = log;
     this.#now = now;
+    // Since when problems of the last run exist.
+    this.#current = problemsIn(state.get('setting', problemsSetting));
   }
 
   /** At most 1,000, in the order in which they were found. */
@@ -61,18 +64,13 @@ export class ManifestProblems {
     return this.#counts;
   }
 
-  /** Takes over since when problems of the last run exist. */
-  async load(): Promise<void> {
-    this.#current = problemsIn(await this.#folder.read(problemsFile));
-  }
-
   /**
    * Takes what is wrong now; `holds` says whether a file is there and could be read. Settles when it is in the data folder
    * too. If that cannot be written, it is logged.
    */
   async replace(found: Iterable<FoundProblem>, holds: (file: string) => boolean): Promise<void> {
     const known = new Map(this.#current.map((problem) => [keyOf(problem), problem.since]));
-    const now = `${new Date(this.#now()).toISOString().slice(0, 19)}Z`;
+    const now = timestampOf(this.#now());
     const current: ManifestProblem[] = [];
     const subjects = { file: new Set<string>(), document: new Set<string>(), object: new Set<string>() };
     for (const problem of found) {
@@ -90,8 +88,8 @@ export class ManifestProblems {
     this.#current = current;
     const text = textOf(current);
     if (text === before) return;
-    await this.#folder
-      .write(problemsFile, text)
+    await this.#state
+      .write([{ table: 'setting', id: problemsSetting, text }])
       .catch((error: unknown) =>
         this.#log.error(
           { err: error },
@@ -108,15 +106,11 @@ export class ManifestProblems {
   }
 }
 
-/** The problems that a file of the data folder holds; none if it is missing or damaged. */
+/** The problems that the state file holds; none if they are missing or damaged. */
 export function problemsIn(text: string | undefined): readonly ManifestProblem[] {
   if (text === undefined) return [];
-  try {
-    const { problems } = JSON.parse(text) as { problems?: unknown };
-    return Array.isArray(problems) ? (problems as ManifestProblem[]) : [];
-  } catch {
-    return [];
-  }
+  const problems = jsonValue(text);
+  return Array.isArray(problems) ? (problems as ManifestProblem[]) : [];
 }
 
 /** Tells the same problem at another time: a line may move. */
@@ -133,5 +127,5 @@ export function problemText({ file, document, line, object, field, reason, remed
 }
 
 function textOf(problems: readonly ManifestProblem[]): string {
-  return `${JSON.stringify({ problems }, null, 1)}\n`;
+  return JSON.stringify(problems);
 }

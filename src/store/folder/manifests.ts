@@ -12,10 +12,9 @@ import {
 } from './parse-manifest.ts';
 import type { Breathe, Declaration, Piece } from './piece.ts';
 import { needsParserToSplit, splitDocuments } from './split-documents.ts';
-import { UnchangedPieces } from './unchanged-pieces.ts';
 
 /** Most objects of one folder. */
-const maxObjects = 500_000;
+const maxObjects = 50_000;
 /** Stands for all files; no path is empty. */
 const wholeFolder = '';
 
@@ -26,8 +25,7 @@ const wholeFolder = '';
 export class Manifests {
   readonly #log: Log;
   readonly #files = new Map<string, Piece[]>();
-  /** Nearly every object is declared once, so one declaration needs no list. */
-  readonly #byId = new Map<string, Declaration | Declaration[]>();
+  readonly #byId = new Map<string, Declaration[]>();
   #objects = 0;
   #reading = 0;
   /** Declarations that are not valid. */
@@ -62,9 +60,7 @@ export class Manifests {
 
   /** The declarations of an object, the one in force first: by path, then by document. */
   of(id: string): readonly Declaration[] {
-    const declared = this.#byId.get(id);
-    if (declared === undefined) return [];
-    return Array.isArray(declared) ? declared : [declared];
+    return this.#byId.get(id) ?? [];
   }
 
   /** What is wrong with the files and documents as they are now. */
@@ -139,7 +135,7 @@ export class Manifests {
       const all = parseManifests(text).map(({ line, objects }, index) => ({
         // Equal to that of no document: the whole file is read again when anything in it changed.
         digest: '',
-        declared: this.#declare(file, { line, number: index + 1 }, objects, wholeReport),
+        declarations: this.#declare(file, { line, number: index + 1 }, objects, wholeReport),
         reading: this.#reading,
       }));
       wholeReport.tell();
@@ -169,7 +165,10 @@ export class Manifests {
     report: FileReport,
     breathe: Breathe,
   ): Promise<{ all: Piece[]; fresh: Piece[] } | undefined> {
-    const unchanged = new UnchangedPieces(old);
+    // The last first: of documents with one text each is taken once, in their order.
+    const unchanged = new Map<string, Piece[]>();
+    for (const piece of old.toReversed())
+      unchanged.set(piece.digest, [...(unchanged.get(piece.digest) ?? []), piece]);
     const all: Piece[] = [];
     const fresh: Piece[] = [];
     const places: { line: number; number: number }[] = [];
@@ -177,17 +176,14 @@ export class Manifests {
       if (all.length % 16 === 0) await breathe();
       if (needsParserToSplit(document.text)) return undefined;
       const place = { line: document.line, number: all.length + 1 };
-      const digest = digestOf(document.text);
-      let piece = await unchanged.find(digest, breathe);
+      const digest = hash('sha1', document.text);
+      let piece = unchanged.get(digest)?.pop();
       if (piece === undefined) {
-        // A copy: what is made of a part of a text may keep the whole in memory, and each reading makes another whole.
-        const text = Buffer.from(document.text, 'utf8').toString('utf8');
-        const declarations = this.#declare(file, place, parseManifest({ ...document, text }), report);
+        const declarations = this.#declare(file, place, parseManifest(document), report);
         const [first] = declarations;
         // One that lost its name is taken for the one that stood in its place, which thereby stays in force.
-        if (first !== undefined && first.id === undefined) first.id = firstOf(old[all.length])?.id;
-        const declared = first !== undefined && declarations.length === 1 ? first : declarations;
-        piece = { digest, declared, reading: this.#reading };
+        if (first !== undefined && first.id === undefined) first.id = old[all.length]?.declarations[0]?.id;
+        piece = { digest, declarations, reading: this.#reading };
         fresh.push(piece);
       }
       places.push(place);
@@ -196,7 +192,7 @@ export class Manifests {
     // Only now is it certain that the file is YAML and this reading counts.
     for (const [index, piece] of all.entries()) {
       piece.reading = this.#reading;
-      for (const declaration of declarationsOf(piece)) {
+      for (const declaration of piece.declarations) {
         declaration.document = index + 1;
         declaration.line = places[index]?.line ?? 1;
       }
@@ -235,10 +231,10 @@ export class Manifests {
   #exchange(gone: readonly Piece[], fresh: readonly Piece[]): ReadonlySet<string> {
     const touched = new Set<string>();
     for (const piece of gone) {
-      for (const declaration of declarationsOf(piece)) this.#drop(declaration, touched);
+      for (const declaration of piece.declarations) this.#drop(declaration, touched);
     }
     for (const piece of fresh) {
-      for (const declaration of declarationsOf(piece)) this.#add(declaration, touched);
+      for (const declaration of piece.declarations) this.#add(declaration, touched);
     }
     return touched;
   }
@@ -256,9 +252,7 @@ export class Manifests {
     }
     this.#objects += 1;
     touched.add(id);
-    const others = this.of(id);
-    if (others.length === 0) this.#byId.set(id, declaration);
-    else this.#byId.set(id, [...others, declaration].sort(byPlace));
+    this.#byId.set(id, [...this.of(id), declaration].sort(byPlace));
   }
 
   #drop(declaration: Declaration, touched: Set<string>): void {
@@ -269,23 +263,9 @@ export class Manifests {
     if (others.length === this.of(id).length) return;
     this.#objects -= 1;
     touched.add(id);
-    const [only] = others;
-    if (only === undefined) this.#byId.delete(id);
-    else this.#byId.set(id, others.length === 1 ? only : others);
+    if (others.length === 0) this.#byId.delete(id);
+    else this.#byId.set(id, others);
   }
-}
-
-/** 96 bits. As twelve characters of a byte each, because V8 keeps the whole text beside a part of thirteen or more. */
-function digestOf(text: string): string {
-  return hash('sha1', text, 'binary').slice(0, 12);
-}
-
-function declarationsOf({ declared }: Piece): readonly Declaration[] {
-  return 'file' in declared ? [declared] : declared;
-}
-
-function firstOf(piece: Piece | undefined): Declaration | undefined {
-  return piece === undefined ? undefined : declarationsOf(piece)[0];
 }
 
 function byPlace(a: Declaration, b: Declaration): number {

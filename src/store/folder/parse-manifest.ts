@@ -3,7 +3,6 @@ import { isForeign, parseResource } from '../../resources/parse.ts';
 import type { Problem } from '../../resources/problem.ts';
 import type { Resource } from '../../resources/resource.ts';
 import { offsetOf, pathParts } from './field-offset.ts';
-import { readPlainYaml } from './plain-yaml.ts';
 import type { DocumentText } from './split-documents.ts';
 
 /** A problem with its place: the line of the file, from 1, where it can be told. */
@@ -39,8 +38,7 @@ const endlessNesting = /(?:[[{]\s*){200}/;
 
 /** `Kind/namespace/name`. */
 export function resourceId(resource: Resource): string {
-  // Joined, because V8 keeps the parts of a template beside the whole.
-  return [resource.kind, resource.metadata.namespace, resource.metadata.name].join('/');
+  return `${resource.kind}/${resource.metadata.namespace}/${resource.metadata.name}`;
 }
 
 /**
@@ -49,12 +47,6 @@ export function resourceId(resource: Resource): string {
  */
 export function parseManifest(document: DocumentText): Declared[] {
   mustBeShort(document.text, document.line);
-  const value = readPlainYaml(document.text);
-  if (value !== undefined && value['kind'] !== 'List') {
-    const declared = declare(value);
-    // Problems need the places of their fields, which only the full parser knows.
-    if ('resource' in declared || 'foreign' in declared) return [declared];
-  }
   if (endlessNesting.test(document.text)) throw new NotYamlError(tooDeep, document.line);
   const lines = new LineCounter();
   const parsed = guarded(document.line, () =>

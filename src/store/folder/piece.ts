@@ -8,15 +8,14 @@ export interface Declaration {
   line: number;
   /** Undefined for one that says not even which object it is. */
   id: string | undefined;
-  /** Undefined for one that is not valid. Whoever puts it into force may set what it made of it, to keep one only. */
-  resource: Resource | undefined;
+  /** Undefined for one that is not valid. */
+  readonly resource: Resource | undefined;
 }
 
 /** One document as it was read last, with a digest of its text: the text itself would double what is in memory. */
 export interface Piece {
   readonly digest: string;
-  /** Nearly every document declares one object, so one needs no list. */
-  readonly declared: Declaration | readonly Declaration[];
+  readonly declarations: readonly Declaration[];
   /** The number of the last reading that found it; one that an older reading found is gone. */
   reading: number;
 }

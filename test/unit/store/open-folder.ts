@@ -2,9 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createLog } from '../../../src/observe/log.ts';
 import { type DirectoryStore, openDirectoryStore } from '../../../src/store/folder/directory.ts';
+import { stateFile } from '../../../src/store/folder/state-file.ts';
+import { StateTables, type Table } from '../../../src/store/folder/state-tables.ts';
 
 /** A folder of manifests and a data folder, in a temporary place that `remove` takes away. */
 export class Folders {
@@ -56,6 +59,23 @@ export class Folders {
     for (const stop of this.#stops) await stop();
     rmSync(this.root, { recursive: true, force: true });
   }
+}
+
+/** What the state file of a data folder holds. */
+export function readState(data: string): StateTables {
+  return new StateTables(new DatabaseSync(join(data, stateFile), { readOnly: true }));
+}
+
+/** Whether the state file holds a row. */
+export function holdsRow(data: string, table: Table, id: string): boolean {
+  return readState(data).get(table, id) !== undefined;
+}
+
+/** Changes a state file as a person with an SQLite program does. */
+export function changeState(data: string, sql: string): void {
+  const database = new DatabaseSync(join(data, stateFile), { timeout: 2_000 });
+  database.exec(sql);
+  database.close();
 }
 
 /** Waits until something holds, for two seconds at most. @returns after how many milliseconds it did */

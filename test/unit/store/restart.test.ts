@@ -1,17 +1,14 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { DirectoryStore } from '../../../src/store/folder/directory.ts';
-import { hashOf, makeSecret } from './make.ts';
-import { Folders, keyYaml, nodeYaml, until } from './open-folder.ts';
+import { hashOf } from './make.ts';
+import { Folders, keyYaml, nodeYaml, readState, until } from './open-folder.ts';
 
 // What a start makes of a folder that changed, or of a data folder that was damaged, while nobody looked.
-const signal = new AbortController().signal;
 let folders: Folders;
 afterEach(async () => folders.remove());
 
-const generatedYaml = (name: string, spec = '') =>
-  keyYaml(name, hashOf(0), spec).replace(/hash: .*/, `secretName: ${name}`);
 const told = (log: Record<string, unknown>[], msg: string) => log.filter((line) => line['msg'] === msg);
 const keptMessage = 'The last good version of an object stays in force';
 const keptFileMessage = 'A manifest file cannot be read; what it held before this start stays in force';
@@ -25,78 +22,6 @@ async function ran(files: Record<string, string>, work: (store: DirectoryStore) 
 }
 
 const metadataOf = (store: DirectoryStore, name = 'k') => store.get('APIKey', 'default', name)?.metadata;
-
-async function generate(store: DirectoryStore, name = 'k'): Promise<void> {
-  const { uid = '' } = metadataOf(store, name) ?? {};
-  const owner = { apiVersion: 'modelgateway.dev/v1alpha1', kind: 'APIKey', name, uid, controller: true };
-  await store.createSecret(makeSecret(name, { apiKey: 'text' }, { ownerReferences: [owner] }), signal);
-}
-
-describe('a record that was lost', () => {
-  const lose = (how: 'removed' | 'damaged') => {
-    const state = join(folders.data, 'state');
-    for (const entry of readdirSync(state)) {
-      if (how === 'removed') unlinkSync(join(state, entry));
-      else writeFileSync(join(state, entry), '{"version":2,');
-    }
-  };
-
-  test.each(['removed', 'damaged'] as const)('%s: the key keeps its uid and its Secret', async (how) => {
-    let before: unknown;
-    await ran({ 'a.yaml': generatedYaml('k'), 'b.yaml': generatedYaml('other') }, async (store) => {
-      await generate(store);
-      before = metadataOf(store)?.uid;
-    });
-    lose(how);
-    const { store } = await folders.open();
-    expect(metadataOf(store)?.uid).toBe(before);
-    expect((await store.readSecret('default', 'k', signal))?.metadata.ownerReferences?.[0]?.uid).toBe(before);
-    expect(metadataOf(store, 'other')?.uid).not.toBe(before);
-  });
-
-  test('a Secret of another owner gives no identity', async () => {
-    let before: unknown;
-    await ran({ 'a.yaml': generatedYaml('k') }, async (store) => {
-      await generate(store);
-      before = metadataOf(store)?.uid;
-    });
-    lose('removed');
-    folders.write('a.yaml', generatedYaml('thief').replace('secretName: thief', 'secretName: k'));
-    const { store } = await folders.open();
-    expect(metadataOf(store, 'thief')?.uid).not.toBe(before);
-    expect(await store.readSecret('default', 'k', signal)).toBeUndefined();
-  });
-
-  test('of a key whose manifest was not valid at that start: what is nobody’s goes once all is valid', async () => {
-    let before: unknown;
-    await ran({ 'a.yaml': generatedYaml('k'), 'b.yaml': generatedYaml('gone') }, async (store) => {
-      await generate(store);
-      await generate(store, 'gone');
-      before = metadataOf(store)?.uid;
-    });
-    lose('removed');
-    folders.write('a.yaml', generatedYaml('k', 'enabled: 3'));
-    rmSync(join(folders.manifests, 'b.yaml'));
-    const { store } = await folders.open();
-    expect(metadataOf(store)).toBeUndefined();
-    const secret = (name: string) => existsSync(join(folders.data, 'secrets/default', name));
-    expect([secret('k'), secret('gone')]).toEqual([true, true]);
-    folders.write('a.yaml', generatedYaml('k'));
-    await until(() => !secret('gone'), 'the Secret of the key that is gone goes');
-    expect(metadataOf(store)?.uid).toBe(before);
-    expect(secret('k')).toBe(true);
-  });
-
-  test('a file of a format that is not known stops the start and stays as it is', async () => {
-    await ran({ 'a.yaml': generatedYaml('k') }, () => {});
-    const [entry = ''] = readdirSync(join(folders.data, 'state'));
-    const path = join(folders.data, 'state', entry);
-    const text = readFileSync(path, 'utf8').replace('"version":2', '"version":9');
-    writeFileSync(path, text);
-    await expect(folders.open()).rejects.toThrow(/has format 9, .*start the version that wrote it/);
-    expect(readFileSync(path, 'utf8')).toBe(text);
-  });
-});
 
 describe('a manifest that turned bad while nobody looked', () => {
   test('the last good version of its object stays in force, as it was', async () => {
@@ -132,9 +57,7 @@ describe('a manifest that turned bad while nobody looked', () => {
       },
       () => {},
     );
-    const state = join(folders.data, 'state');
-    for (const entry of readdirSync(state))
-      expect(readFileSync(join(state, entry), 'utf8')).not.toContain('credential"');
+    expect([...readState(folders.data).all('record').values()].join()).not.toContain('credential"');
     folders.write('a.yaml', nodeYaml('a', 'weight: 101'));
     folders.write('b.yaml', nodeYaml('b', 'weight: 101'));
     const { store } = await folders.open();

@@ -323,7 +323,7 @@ describe('the data folder', () => {
     expect(listed?.kept).toMatch(why);
     expect(listed?.source).toContain('a.yaml');
     if (listed === undefined) throw new Error('not listed');
-    expect(rowOf(listed).message).toMatch(why);
+    expect(rowOf(listed).kept).toMatch(why);
     const calls = [
       () => place.edit(ref('a'), disable, {}, signal),
       () => place.rewrite(listed, listed.manifest.replace('50', '51'), {}, signal),

@@ -1,5 +1,4 @@
 import {
-  existsSync,
   mkdirSync,
   readdirSync,
   renameSync,
@@ -14,7 +13,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ApiKey } from '../../../../src/resources/api-key.ts';
 import { hashOf, makeKey, makeSecret } from '../make.ts';
-import { Folders, keyYaml, nodeYaml, until } from '../open-folder.ts';
+import { changeState, Folders, holdsRow, keyYaml, nodeYaml, until } from '../open-folder.ts';
 
 const signal = new AbortController().signal;
 let folders: Folders;
@@ -323,7 +322,7 @@ describe('what survives a restart', () => {
     await expect(store.deleteKey(declared, signal)).rejects.toMatchObject({ reason: 'Declared' });
     await store.deleteKey(created, signal);
     expect(store.key(hashOf(1))).toBeUndefined();
-    expect(existsSync(join(folders.data, 'keys/default/k'))).toBe(false);
+    expect(holdsRow(folders.data, 'made_key', 'default/k')).toBe(false);
     await expect(store.deleteKey(created, signal)).rejects.toMatchObject({ reason: 'NotFound' });
   });
 
@@ -368,7 +367,7 @@ describe('what survives a restart', () => {
     expect(await store.readSecret('default', 's', signal)).toEqual(second);
     expect((await store.readSecret('default', 'declared', signal))?.data).toEqual({ a: 'Yg==' });
     unlinkSync(join(folders.manifests, 'a.yaml'));
-    await until(() => !existsSync(join(folders.data, 'secrets/default/s')), 'the Secret follows its owner');
+    await until(() => !holdsRow(folders.data, 'secret', 'default/s'), 'the Secret follows its owner');
     expect(await store.readSecret('default', 's', signal)).toBeUndefined();
   });
 
@@ -396,8 +395,8 @@ describe('what survives a restart', () => {
     await wait(100);
     const heard: string[] = [];
     store.subscribe((change) => heard.push('name' in change ? `${change.kind} ${change.name}` : change.kind));
-    await until(() => existsSync(join(folders.data, 'secrets/default/s')), 'there');
-    unlinkSync(join(folders.data, 'secrets/default/s'));
+    expect(holdsRow(folders.data, 'secret', 'default/s')).toBe(true);
+    changeState(folders.data, `DELETE FROM secret WHERE id = 'default/s'`);
     await until(() => heard.includes('Secret s'), 'told');
     expect(await store.readSecret('default', 's', signal)).toBeUndefined();
   });
@@ -408,6 +407,16 @@ describe('what survives a restart', () => {
     await store.createKey(newKey('made', hashOf(2)), signal);
     await store.createSecret(makeSecret('s', { apiKey: 'one' }), signal);
     await store.publishSealingRecipient('age1x', signal);
+    const files = readdirSync(folders.data).sort();
+    expect(files).toEqual([
+      'lock',
+      'sealing-recipient.txt',
+      'state.sqlite',
+      'state.sqlite-shm',
+      'state.sqlite-wal',
+    ]);
+    for (const file of files)
+      expect([file, statSync(join(folders.data, file)).mode & 0o777]).toEqual([file, 0o600]);
     await close();
     for (const entry of readdirSync(folders.data, { recursive: true, withFileTypes: true })) {
       const mode = statSync(join(entry.parentPath, entry.name)).mode & 0o777;
@@ -442,14 +451,12 @@ describe('what survives a restart', () => {
     for (const name of names) expect(await store.readSecret('default', name, signal), name).toBeDefined();
   });
 
-  test('damaged files are told of and cost only what they held', async () => {
+  test('damaged rows are logged and cost only what they held', async () => {
     use({ 'a.yaml': keyYaml('k', hashOf(1)) });
     const first = await folders.open();
     await first.store.createKey(newKey('made', hashOf(2)), signal);
     await first.close();
-    for (const entry of readdirSync(join(folders.data, 'state')))
-      writeFileSync(join(folders.data, 'state', entry), '{"version":1,');
-    writeFileSync(join(folders.data, 'keys/default/made'), 'x');
+    changeState(folders.data, `UPDATE record SET value = '{"version":1,'; UPDATE made_key SET value = 'x'`);
     const log: Record<string, unknown>[] = [];
     const { store } = await folders.open(log);
     expect(store.key(hashOf(1))).toBeDefined();

@@ -1,185 +1,109 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../../../src/observe/log.ts';
-import { DataFolder } from '../../../../src/store/folder/data-folder.ts';
-import { readRecord, readRecordFile, recordFileText } from '../../../../src/store/folder/record-file.ts';
-import { inRecordOrder, Records } from '../../../../src/store/folder/records.ts';
+import { Records } from '../../../../src/store/folder/records.ts';
 import type { ResourceRecord } from '../../../../src/store/folder/resource-record.ts';
+import { StateFile } from '../../../../src/store/folder/state-file.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { changeState, holdsRow, readState } from '../open-folder.ts';
 
-const condition = { type: 'Ready', status: 'True' };
-const record = (uid: string, conditions: object[] = []): ResourceRecord => ({
+const record = (uid: string): ResourceRecord => ({
   uid,
   creationTimestamp: '2026-01-01T00:00:00Z',
   generation: 1,
   specMark: 'mark',
-  status: { observedGeneration: 1, conditions },
+  status: { observedGeneration: 1 },
 });
 
 let root: string;
+let state: StateFile;
 let lines: Record<string, unknown>[];
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'records-'));
+  state = StateFile.open(root);
   lines = [];
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
+afterEach(() => {
+  state.close();
+  rmSync(root, { recursive: true, force: true });
+});
 
-async function open(objects: ReadonlyMap<string, ResourceRecord>): Promise<Records> {
+function open(objects: ReadonlyMap<string, ResourceRecord>): Records {
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
   const log = createLog({ level: 'info', format: 'json', role: 'test', destination });
-  return new Records({
-    folder: await DataFolder.open(root, ['state']),
-    log,
-    recordOf: (id) => objects.get(id),
-  });
+  return new Records(state, log, (id) => objects.get(id));
 }
 
-const files = () => readdirSync(join(root, 'state'));
+const [a, b, c] = ['APIKey/default/a', 'APIKey/default/b', 'APIKey/default/c'];
 
-describe('a file of records', () => {
-  test('gives back what was put in, with each condition once', () => {
-    const other = { type: 'ModelsResolved', status: 'False' };
-    const records = new Map([
-      ['APIKey/default/a', record('1', [condition, other])],
-      ['APIKey/default/b', record('2', [condition])],
-      ['APIKey/default/c', { ...record('3'), status: undefined }],
-    ]);
-    const text = recordFileText(records);
-    expect(text.split('ModelsResolved')).toHaveLength(2);
-    const file = readRecordFile(text, 'f');
-    const { status: _, ...plain } = record('3');
-    expect(
-      [...(file?.lines ?? [])].map(([id, line]) => [id, readRecord(line, file?.conditions ?? [])]),
-    ).toEqual([
-      ['APIKey/default/a', records.get('APIKey/default/a')],
-      ['APIKey/default/b', records.get('APIKey/default/b')],
-      ['APIKey/default/c', plain],
-    ]);
-  });
-
-  test.each([
-    ['nothing', ''],
-    ['half a header', '{"version":2,'],
-    ['a line cut off', '{"version":2,"conditions":[]}\n{"id":"APIKey/default/a"'],
-    ['a strange line', '{"version":2,"conditions":[]}\n[]\n'],
-  ])('%s is not one', (_name, text) => {
-    expect(readRecordFile(text, 'f')).toBeUndefined();
-  });
+test('they come back, and those that did not come back stay', async () => {
+  const objects = new Map([a, b, c].map((id) => [id, record(id)] as const));
+  const first = open(objects);
+  for (const id of objects.keys()) first.set(id, 'a.yaml', true);
+  await first.close();
+  const second = open(new Map([[a, record('new')]]));
+  expect(second.former(a)).toEqual({ ...record(a), file: 'a.yaml' });
+  second.set(a, undefined, true);
+  expect(second.former(a)).toBeUndefined();
+  expect(second.formerIds()).toEqual([b, c]);
+  second.delete(b);
+  expect([second.former(b), second.formerIds()]).toEqual([undefined, [c]]);
+  await second.close();
+  const third = open(new Map());
+  expect(third.formerIds()).toEqual([a, c]);
+  expect(third.former(a)).toEqual(record('new'));
 });
 
-test.each([1, 3])('a file of format %i is not overwritten: what to do is said', (version) => {
-  const text = `{"version":${version},"conditions":[]}\n`;
-  expect(() => readRecordFile(text, '/data/state/00.jsonl')).toThrow(
-    `/data/state/00.jsonl has format ${version}, and this version of the program knows format 2 alone; start the version that wrote it, or remove the folder /data/state`,
+test('what changes while it is being written is on disk once they are closed', async () => {
+  const objects = new Map([[a, record('old')]]);
+  const records = open(objects);
+  records.set(a, undefined, true);
+  const writing = records.saved(a);
+  objects.set(a, record('new'));
+  records.set(a, undefined, true);
+  await Promise.all([writing, records.close()]);
+  expect(open(new Map()).former(a)).toMatchObject({ uid: 'new' });
+});
+
+test('one that is needed is on disk when `saved` settles, without the others', async () => {
+  const ids = Array.from({ length: 50 }, (_, number) => `APIKey/default/k${number}`);
+  const records = open(new Map(ids.map((id) => [id, record(id)])));
+  for (const id of ids) records.set(id, undefined, true);
+  await records.saved('APIKey/default/k7');
+  expect([...readState(root).all('record').keys()]).toEqual(['APIKey/default/k7']);
+  await eventually('the others follow', () => readState(root).all('record').size === 50);
+  await records.close();
+});
+
+test('a state file that cannot be written is logged when that begins and when it ends', async () => {
+  const records = open(new Map([[a, record('a')]]));
+  changeState(root, `CREATE TRIGGER full BEFORE INSERT ON record BEGIN SELECT RAISE(ABORT, 'full'); END`);
+  records.set(a, undefined, true);
+  await expect(records.saved(a)).rejects.toThrow('full');
+  await eventually('the first try fails', () => lines.length > 0);
+  changeState(root, 'DROP TRIGGER full');
+  await eventually('a later one works', () => lines.length > 1, 20_000);
+  expect(lines).toMatchObject([
+    { level: 'error', msg: 'The data folder cannot be written; trying again' },
+    { level: 'info', msg: 'The data folder can be written again' },
+  ]);
+  expect(holdsRow(root, 'record', a)).toBe(true);
+  await records.close();
+}, 40_000);
+
+test('a damaged record is logged, and costs only what it held', async () => {
+  const records = open(
+    new Map([
+      [a, record('a')],
+      [b, record('b')],
+    ]),
   );
-});
-
-describe('the records of a folder', () => {
-  test('come back, and are written again with those that did not', async () => {
-    const objects = new Map(
-      [['a', 'b', 'c'].map((name) => [`APIKey/default/${name}`, record(name)] as const)].flat(),
-    );
-    const first = await open(objects);
-    for (const id of objects.keys()) first.set(id, undefined, true);
-    await first.close();
-    const second = await open(new Map([['APIKey/default/a', record('new')]]));
-    await second.openAll();
-    expect(second.former('APIKey/default/a')).toMatchObject({ uid: 'a' });
-    second.set('APIKey/default/a', undefined, true);
-    expect(second.former('APIKey/default/a')).toBeUndefined();
-    expect([...second.ids()].sort()).toEqual([...objects.keys()]);
-    second.delete('APIKey/default/b');
-    await second.close();
-    const third = await open(new Map());
-    await third.openAll();
-    expect([...third.ids()].sort()).toEqual(['APIKey/default/a', 'APIKey/default/c']);
-    expect(third.former('APIKey/default/a')).toMatchObject({ uid: 'new' });
-    expect(third.former('APIKey/default/c')).toMatchObject({ uid: 'c' });
-  });
-
-  test('what changes while its file is being written is on disk once they are closed', async () => {
-    const id = 'APIKey/default/a';
-    const objects = new Map([[id, record('old')]]);
-    const records = await open(objects);
-    records.set(id, undefined, true);
-    const writing = records.saved(id);
-    // The writing has begun: its text was made.
-    await wait(0);
-    objects.set(id, record('new'));
-    records.set(id, undefined, true);
-    await Promise.all([writing, records.close()]);
-    const again = await open(new Map());
-    await again.openAll();
-    expect(again.former(id)).toMatchObject({ uid: 'new' });
-    await again.close();
-  });
-
-  test('one that is needed is on disk when `saved` settles, without the others', async () => {
-    const ids = Array.from({ length: 50 }, (_, number) => `APIKey/default/k${number}`);
-    const records = await open(new Map(ids.map((id) => [id, record(id)])));
-    for (const id of ids) records.set(id, undefined, true);
-    await records.saved('APIKey/default/k7');
-    const [file = '', ...others] = files();
-    expect(others).toEqual([]);
-    expect(readFileSync(join(root, 'state', file), 'utf8')).toContain('APIKey/default/k7"');
-    await records.close();
-    expect(files().length).toBeGreaterThan(20);
-  });
-
-  test('a folder that cannot be written is logged when that begins and when it ends', async () => {
-    const id = 'APIKey/default/a';
-    const records = await open(new Map([[id, record('a')]]));
-    rmSync(join(root, 'state'), { recursive: true });
-    writeFileSync(join(root, 'state'), 'in the way');
-    records.set(id, undefined, true);
-    await eventually('the first try fails', () => lines.length > 0);
-    rmSync(join(root, 'state'));
-    await eventually('a later one works', () => lines.length > 1, 20_000);
-    expect(lines).toMatchObject([
-      { level: 'error', msg: 'The data folder cannot be written; trying again', folder: root },
-      { level: 'info', msg: 'The data folder can be written again', folder: root },
-    ]);
-    expect(files()).toHaveLength(1);
-    await records.close();
-  }, 40_000);
-
-  test('a burst of changes is written once it is over', async () => {
-    const records = await open(new Map([['APIKey/default/a', record('a')]]));
-    for (let count = 0; count < 10; count += 1) {
-      records.set('APIKey/default/a', undefined, true);
-      await wait(50);
-      expect(files()).toEqual([]);
-    }
-    // Under another name it is not yet whole.
-    const whole = () => files().filter((name) => !name.startsWith('.tmp-'));
-    for (let tries = 0; whole().length === 0 && tries < 100; tries += 1) await wait(20);
-    const [file = ''] = whole();
-    const { mtimeMs } = statSync(join(root, 'state', file));
-    await wait(300);
-    expect(statSync(join(root, 'state', file)).mtimeMs).toBe(mtimeMs);
-    await records.close();
-  });
-
-  test('a damaged file is told of once, and costs only what it held', async () => {
-    const objects = new Map([['APIKey/default/a', record('a')]]);
-    const first = await open(objects);
-    first.set('APIKey/default/a', undefined, true);
-    await first.close();
-    for (const file of files()) writeFileSync(join(root, 'state', file), '{"version":2,');
-    const second = await open(objects);
-    await Promise.all([second.open('APIKey/default/a'), second.open('APIKey/default/a')]);
-    expect(second.former('APIKey/default/a')).toBeUndefined();
-    expect(lines.map(({ msg }) => msg)).toEqual([
-      'A file of the data folder is damaged; what it held is made anew',
-    ]);
-    await second.close();
-  });
-
-  test('objects of one file come one after the other', () => {
-    const ids = Array.from({ length: 2_000 }, (_, number) => `APIKey/default/k${number}`);
-    expect([...inRecordOrder(ids)].sort()).toEqual([...ids].sort());
-  });
+  for (const id of [a, b]) records.set(id, undefined, true);
+  await records.close();
+  changeState(root, `UPDATE record SET value = '{"uid":' WHERE id = '${a}'`);
+  const again = open(new Map());
+  expect([again.former(a), again.former(b)?.uid]).toEqual([undefined, 'b']);
+  expect(lines).toMatchObject([{ object: a, msg: 'A stored record is damaged; what it held is made again' }]);
 });

@@ -1,0 +1,176 @@
+import { chmodSync, closeSync, openSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { errorText } from '../../observe/error-text.ts';
+import { StateTables, type Table, tables } from './state-tables.ts';
+
+/** The file of a data folder that holds what an API server would keep. */
+export const stateFile = 'state.sqlite';
+
+/** Marks the file as ours ("mgst"), and tells which of our formats it has. */
+const applicationId = 0x6d677374;
+const format = 1;
+/** How long a write waits for another process, such as a backup, that locks the file. It stops the event loop. */
+const busyMs = 1_000;
+
+/** One row: `text` undefined deletes it. */
+export interface StateChange {
+  readonly table: Table;
+  readonly id: string;
+  readonly text: string | undefined;
+}
+
+/** The file cannot be used; the message says why and what to do. */
+class StateFileError extends Error {
+  override readonly name = 'StateFileError';
+}
+
+interface Waiting {
+  readonly changes: readonly StateChange[];
+  readonly done: PromiseWithResolvers<void>;
+}
+
+/**
+ * The state of standalone mode: one SQLite file, which this process alone writes and others may read at the same time.
+ *
+ * A write-ahead log, because a reader then never makes the writer wait, and a commit forces one file to disk instead of
+ * three. What is asked for in one turn of the event loop is one transaction: each costs one wait for the disk.
+ */
+export class StateFile extends StateTables {
+  readonly #database: DatabaseSync;
+  readonly #put = new Map<Table, StatementSync>();
+  readonly #drop = new Map<Table, StatementSync>();
+  readonly #waiting: Waiting[] = [];
+
+  private constructor(database: DatabaseSync) {
+    super(database);
+    this.#database = database;
+    for (const table of tables) {
+      this.#put.set(table, database.prepare(`INSERT OR REPLACE INTO ${table} (id, value) VALUES (?, ?)`));
+      this.#drop.set(table, database.prepare(`DELETE FROM ${table} WHERE id = ?`));
+    }
+  }
+
+  /**
+   * Makes the file if it is missing. Call it only while holding the lock of the folder.
+   * @throws StateFileError if it is damaged, has another format or cannot be written, and for a folder of an older version
+   */
+  static open(folder: string): StateFile {
+    refuseOlderLayout(folder);
+    const path = join(folder, stateFile);
+    let database: DatabaseSync | undefined;
+    try {
+      // The files of the log take over this mode.
+      closeSync(openSync(path, 'a', 0o600));
+      chmodSync(path, 0o600);
+      database = new DatabaseSync(path, { timeout: busyMs });
+      prepare(database, path);
+      return new StateFile(database);
+    } catch (error) {
+      database?.close();
+      throw error instanceof StateFileError ? error : unusable(path, error);
+    }
+  }
+
+  /** Settles when the changes are on disk, all or none. @throws SQLite's error, of a full disk for example */
+  write(changes: readonly StateChange[]): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    this.#waiting.push({ changes, done });
+    if (this.#waiting.length === 1) void nextTurn().then(() => this.#flush());
+    return done.promise;
+  }
+
+  /** Writes what is waiting, and gives the file free. */
+  close(): void {
+    this.#flush();
+    this.#database.close();
+  }
+
+  #flush(): void {
+    const waiting = this.#waiting.splice(0);
+    if (waiting.length === 0) return;
+    try {
+      this.#database.exec('BEGIN IMMEDIATE');
+      for (const { changes } of waiting) for (const change of changes) this.#apply(change);
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      for (const { done } of waiting) done.reject(error);
+      return;
+    }
+    for (const { done } of waiting) done.resolve();
+  }
+
+  #apply({ table, id, text }: StateChange): void {
+    if (text === undefined) this.#drop.get(table)?.run(id);
+    else this.#put.get(table)?.run(id, text);
+  }
+}
+
+function prepare(database: DatabaseSync, path: string): void {
+  const pragma = (name: string): string | number | undefined => {
+    const row = database.prepare(`PRAGMA ${name}`).get() as Record<string, string | number> | undefined;
+    return Object.values(row ?? {})[0];
+  };
+  const isNew = pragma('schema_version') === 0;
+  if (!isNew && pragma('application_id') !== applicationId)
+    throw new StateFileError(
+      `The file ${path} is not a state file of model-gateway; move it away, or name another folder with --data`,
+    );
+  const found = pragma('user_version');
+  if (!isNew && found !== format)
+    throw new StateFileError(
+      `The file ${path} has format ${found}, and this version of the program knows format ${format} alone; start the version that wrote it, or name another folder with --data`,
+    );
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON');
+  if (isNew) {
+    const make = tables.map(
+      (table) =>
+        `CREATE TABLE ${table} (id TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
+    );
+    database.exec(
+      `BEGIN IMMEDIATE; ${make.join(' ')} PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${format}; COMMIT`,
+    );
+  }
+  const check = pragma('quick_check(1)');
+  if (check !== 'ok') throw damaged(path, String(check).replace(/^\*.*\n/, ''));
+}
+
+const codes = { corrupt: 11, notADatabase: 26 };
+
+function unusable(path: string, error: unknown): StateFileError {
+  // The lowest byte is the code, the others tell more of it.
+  const found = error instanceof Error && 'errcode' in error ? error.errcode : undefined;
+  const code = typeof found === 'number' ? found & 0xff : undefined;
+  if (code === codes.corrupt || code === codes.notADatabase) return damaged(path, errorText(error), error);
+  return new StateFileError(
+    `The file ${path} cannot be used (${errorText(error)}); check its permissions and the space on its disk, or name another folder with --data`,
+    { cause: error },
+  );
+}
+
+function damaged(path: string, reason: string, cause?: unknown): StateFileError {
+  return new StateFileError(
+    `The file ${path} is damaged (${reason}); restore the data folder from a backup, or remove this file and those beside it that begin with its name: keys made through /v1/keys, generated keys and the sealing key are then lost`,
+    { cause },
+  );
+}
+
+/** Versions before the single file kept a file for each key. To begin without these would revoke them. */
+function refuseOlderLayout(folder: string): void {
+  const found = ['keys', 'secrets', 'state'].filter((name) => holdsFiles(join(folder, name)));
+  if (found.length === 0) return;
+  throw new StateFileError(
+    `The data folder ${folder} was written by an older version of model-gateway (it holds files in ${found.join(', ')}), and this version cannot read them; start that version, or name another folder with --data. If you remove these folders instead, keys made through /v1/keys, generated keys and the sealing key are lost`,
+  );
+}
+
+function holdsFiles(folder: string): boolean {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true }).some((entry) => entry.isFile());
+  } catch {
+    // There is no such folder, or it is none.
+    return false;
+  }
+}

@@ -1,0 +1,184 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { StateFile, stateFile } from '../../../../src/store/folder/state-file.ts';
+import { changeState, readState } from '../open-folder.ts';
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'state-'));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const path = () => join(root, stateFile);
+const row = (id: string, text: string | undefined) => ({ table: 'secret', id, text }) as const;
+
+async function filled(rows = 200): Promise<void> {
+  const state = StateFile.open(root);
+  await state.write(Array.from({ length: rows }, (_, number) => row(`k${number}`, 'x'.repeat(500))));
+  state.close();
+}
+
+test('rows that are written together are there together, and survive a restart', async () => {
+  const state = StateFile.open(root);
+  const writes = [
+    state.write([row('a', 'text'), row('b', 'text')]),
+    state.write([row('a', undefined), row('c', 'other')]),
+  ];
+  await Promise.all(writes);
+  expect(readState(root).all('secret')).toEqual(
+    new Map([
+      ['b', 'text'],
+      ['c', 'other'],
+    ]),
+  );
+  void state.write([row('d', 'text')]);
+  state.close();
+  const again = StateFile.open(root);
+  expect([...again.all('secret').keys()]).toEqual(['b', 'c', 'd']);
+  again.close();
+});
+
+test('only what another connection wrote is another version', async () => {
+  const state = StateFile.open(root);
+  const before = state.version();
+  await state.write([row('a', 'text')]);
+  expect(state.version()).toBe(before);
+  changeState(root, `DELETE FROM secret`);
+  expect(state.version()).not.toBe(before);
+  expect(state.get('secret', 'a')).toBeUndefined();
+  state.close();
+});
+
+test('a reader in another process sees each write at once, and none waits for it', async () => {
+  const state = StateFile.open(root);
+  const program = `
+    const { DatabaseSync } = require('node:sqlite');
+    const database = new DatabaseSync(process.argv[1], { readOnly: true });
+    // A read that does not end: it would keep a writer of a rollback journal from committing.
+    const rows = database.prepare('SELECT * FROM secret').iterate();
+    rows.next();
+    process.stdin.on('data', (id) => {
+      const other = new DatabaseSync(process.argv[1], { readOnly: true });
+      const found = other.prepare('SELECT value FROM secret WHERE id = ?').get(String(id));
+      other.close();
+      process.stdout.write(String(found?.value));
+    });
+    process.stdout.write('open');`;
+  await state.write(Array.from({ length: 2_000 }, (_, number) => row(`old${number}`, 'text')));
+  const child = spawn(process.execPath, ['-e', program, path()], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const said = async () => String((await once(child.stdout, 'data'))[0]);
+  expect(await said()).toBe('open');
+  for (let number = 0; number < 5; number += 1) {
+    await state.write([row(`new${number}`, `text ${number}`)]);
+    child.stdin.write(`new${number}`);
+    expect(await said()).toBe(`text ${number}`);
+  }
+  child.kill();
+  state.close();
+});
+
+describe('a file that cannot be used stops the start, stays as it is, and says what to do', () => {
+  const refusal = (): string => {
+    try {
+      StateFile.open(root).close();
+    } catch (error) {
+      return String(error);
+    }
+    return 'opened';
+  };
+
+  test('of another format', async () => {
+    await filled();
+    changeState(root, 'PRAGMA user_version = 9');
+    expect(refusal()).toMatch(
+      /state\.sqlite has format 9, .*format 1 alone; start the version that wrote it/,
+    );
+  });
+
+  test('of another program', () => {
+    changeState(root, 'CREATE TABLE theirs (id TEXT)');
+    expect(refusal()).toMatch(/is not a state file of model-gateway; move it away/);
+  });
+
+  test.each<[string, () => void]>([
+    ['no database', () => writeFileSync(path(), 'x'.repeat(5_000))],
+    ['cut off', () => truncateSync(path(), 20_480)],
+    [
+      'with pages overwritten',
+      () => {
+        const file = openSync(path(), 'r+');
+        for (let at = 8_192; at < 40_960; at += 4_096)
+          writeSync(file, Buffer.alloc(4_096, 0xa5), 0, 4_096, at);
+        closeSync(file);
+      },
+    ],
+  ])('damaged: %s', async (_, damage) => {
+    await filled();
+    damage();
+    const before = readFileSync(path());
+    expect(refusal()).toMatch(
+      /is damaged \(.*\); restore the data folder from a backup, or remove this file/,
+    );
+    expect(readFileSync(path()).equals(before)).toBe(true);
+  });
+
+  test.each(['keys', 'secrets', 'state'])('of the older layout, with files in %s', (folder) => {
+    mkdirSync(join(root, folder, 'default'), { recursive: true });
+    expect(refusal()).toBe('opened');
+    writeFileSync(join(root, folder, 'default', 'k'), '{}');
+    expect(refusal()).toContain(`written by an older version of model-gateway (it holds files in ${folder})`);
+    expect(refusal()).toContain(`start that version, or name another folder with --data`);
+  });
+
+  // Nothing keeps root from writing.
+  test.skipIf(process.getuid?.() === 0)('in a folder that is read-only (left out for root)', () => {
+    chmodSync(root, 0o500);
+    expect(refusal()).toMatch(/cannot be used \(.*\); check its permissions/);
+    chmodSync(root, 0o700);
+  });
+});
+
+test('others may not read the file, also one that was opened to them', async () => {
+  await filled();
+  chmodSync(path(), 0o644);
+  StateFile.open(root).close();
+  expect(statSync(path()).mode & 0o777).toBe(0o600);
+});
+
+test('a disk that is full: the write fails, what was written stays, and later writes work', async () => {
+  const program = fileURLToPath(new URL('full-disk-child.ts', import.meta.url));
+  // The limit on the size of a file stands for the disk: the write fails in the same place of SQLite.
+  const child = spawn(
+    'bash',
+    ['-c', 'ulimit -f 512; trap "" XFSZ; exec "$0" "$1" "$2"', process.execPath, program, root],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  let said = '';
+  child.stdout.on('data', (bytes) => {
+    said += String(bytes);
+  });
+  await once(child, 'close');
+  expect(said).toBe('small ok\nlarge refused\nsmall ok\n');
+  const state = StateFile.open(root);
+  expect([...state.all('secret').keys()]).toEqual(['first', 'second']);
+  state.close();
+});
