@@ -10,7 +10,10 @@ import { pathToFileURL } from 'node:url';
 import { createScanner, SyntaxKind } from 'typescript/unstable/ast';
 
 /** Files that are written in plain words. */
-const checked = ['src/{kube,listen,observe,resources,routing,tls,upstream}/**/*.{ts,md}'];
+const checked = [
+  'src/{kube,listen,observe,resources,routing,tls,upstream}/**/*.{ts,md}',
+  'charts/model-gateway/values.yaml',
+];
 
 interface Rule {
   readonly pattern: RegExp;

@@ -20,9 +20,9 @@ export function text(max: number, min = 0) {
 }
 
 /**
- * A bounded string that matches `pattern`, which RE2 and JavaScript must read alike. It becomes a rule rather than the
+ * A bounded string that matches `pattern`, which must mean the same in RE2 and JavaScript. It becomes a rule rather than the
  * schema's own `pattern`, because the API server would show people the bare expression.
- * @param message what the pattern asks, as a sentence that follows the field's name
+ * @param message what the pattern requires, as a sentence that follows the field's name
  * @param remedy what to write instead
  */
 export function patterned(max: number, pattern: RegExp, message: string, remedy: string) {
@@ -104,7 +104,7 @@ export function namespaceName() {
 const control = /[\x00-\x1f\x7f]/;
 const outerBlank = /^\p{White_Space}|\p{White_Space}$/u;
 
-// Two cheap rules and no pattern: the API server bounds what rules may cost, and a node may have 32,000 aliases.
+// Two simple rules rather than a pattern: the API server limits the cost of rules, and a node may have 32,000 aliases.
 const lineRules: readonly Rule<string>[] = [
   {
     cel: "!self.matches('[[:cntrl:]]')",
@@ -140,7 +140,7 @@ export function modelName() {
   return withRules(text(maxModelName, 1), [...lineRules, notReserved]);
 }
 
-/** Another name for a model, for callers. Shorter than a name, for the sake of the rules' cost. */
+/** Another name for a model, for callers. Shorter than a model name, because the cost of the rules grows with the length. */
 export function modelAlias() {
   return withRules(text(256, 1), [...lineRules, notReserved]);
 }
@@ -159,8 +159,8 @@ const rfc3339 =
   /^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?(Z|[-+]([01][0-9]|2[0-3]):[0-5][0-9])$/;
 
 /**
- * A point in time as RFC 3339 writes it. The pattern is the schema's own: rules get a time, not its text, and `format`
- * alone lets through what JavaScript cannot read.
+ * A point in time in RFC 3339 format. The pattern is the schema's own, because rules get a time and not its text, and `format`
+ * alone accepts values that JavaScript cannot parse.
  */
 export function dateTime() {
   return text(40)
@@ -177,7 +177,7 @@ export function dateTime() {
     .meta({ format: 'date-time', pattern: rfc3339.source });
 }
 
-// Date.parse takes 30 February for 2 March; the API server refuses it.
+// Date.parse reads 30 February as 2 March; the API server refuses it.
 function isOnCalendar(time: string): boolean {
   const day = Number(time.slice(8, 10));
   if (day <= 28) return true;

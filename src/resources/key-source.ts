@@ -168,7 +168,7 @@ const issuedHashSchema = z.object({
 export function keyStatus(conditionTypes: string) {
   return z.object({
     observedGeneration: observedGeneration().optional(),
-    // Atomic: a hash that somebody else wrote here would be theirs in a map, and open until they took it out again.
+    // Atomic: in a map, a hash written by another field manager would be kept, and its key accepted, until that manager removed it.
     hashes: z
       .array(issuedHashSchema)
       .max(16)

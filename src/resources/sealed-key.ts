@@ -24,7 +24,7 @@ export type Opened =
   | { readonly apiKey: string }
   /** `unreadable`: no identity opens it, or it is damaged, or it was not made by us. */
   | { readonly refused: 'unreadable' }
-  /** `elsewhere`: it opens, and belongs to another node; `differs` names the parts that are not the same. */
+  /** `elsewhere`: it opens but belongs to another node; `differs` names the parts that are different. */
   | { readonly refused: 'elsewhere'; readonly differs: readonly ('namespace' | 'name' | 'origin')[] };
 
 /** A new age identity (`AGE-SECRET-KEY-1…`), which opens what is sealed to its recipient. */
@@ -50,7 +50,7 @@ export function isCredential(apiKey: string): boolean {
 }
 
 /**
- * Whether a text can be a sealed credential: complete armor around an age file. Whether it opens only its identity tells.
+ * Whether a text can be a sealed credential: complete armor around an age file. Only an identity can show whether it opens.
  */
 export function isSealedText(text: string): boolean {
   try {
@@ -63,7 +63,7 @@ export function isSealedText(text: string): boolean {
 
 /**
  * Seals a node's credential to a gateway's recipient, for `spec.encryptedAPIKey`. It is bound to the node's namespace
- * and name and to the origin of its `baseURL`, so that nobody can use it from a node of their own.
+ * and name and to the origin of its `baseURL`, so that it cannot be used in another node.
  * @returns armored age text
  * @throws Error when the recipient, the base URL or the credential is not usable; the message holds no part of the key
  */
@@ -118,7 +118,7 @@ async function decrypt(
       decrypter.addIdentity(identity);
       usable += 1;
     } catch {
-      // A typing error in one line must not close what the others open; the controller warns of it.
+      // A typing error in one identity must not make the others unusable; the controller warns about it.
     }
   }
   if (usable === 0 && identities.length > 0) {
@@ -129,7 +129,7 @@ async function decrypt(
     const parsed = contentSchema.safeParse(content);
     return parsed.success ? parsed.data : undefined;
   } catch {
-    // age says only that it failed, and JSON.parse would quote the text: neither may reach a log.
+    // age's error gives no reason, and that of JSON.parse would quote the text, which must not reach a log.
     return undefined;
   }
 }

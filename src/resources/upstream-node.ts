@@ -24,7 +24,7 @@ import { withRules } from './rules.ts';
 
 const modelEntrySchema = z.object({
   name: modelName().meta({ description: "The model's name, as the node calls it." }),
-  // No default: absent means what sync.newModels said at the discovery, and that must stay tellable from a wish.
+  // No default: absent means the value of sync.newModels at the discovery, which must remain distinguishable from a wish.
   enabled: z
     .boolean()
     .meta({
@@ -116,7 +116,7 @@ const healthCheckSchema = z.object({
 const timeoutsSchema = z.object({
   connectSeconds: whole(1, 300)
     .default(5)
-    .meta({ description: 'Until the connection stands, TLS included.' }),
+    .meta({ description: 'Until the connection is established, TLS included.' }),
   firstByteSeconds: whole(1, 3_600)
     .default(120)
     .meta({ description: 'From the end of the request until the answer begins.' }),
@@ -142,7 +142,7 @@ const tlsSchema = z.object({
     'must be a DNS name',
     'write a host name without port or scheme',
   )
-    .meta({ description: 'Name that the certificate must carry, where it is not the host of baseURL.' })
+    .meta({ description: 'Name that the certificate must carry, if it is not the host of baseURL.' })
     .optional(),
 });
 
