@@ -14,7 +14,7 @@ import type { Breathe, Declaration, Piece } from './piece.ts';
 import { needsParserToSplit, splitDocuments } from './split-documents.ts';
 
 /** Most objects of one folder. */
-const maxObjects = 50_000;
+const maxObjects = 500_000;
 /** Stands for all files; no path is empty. */
 const wholeFolder = '';
 

@@ -14,7 +14,7 @@ export type FileNews =
   | { readonly file: string; readonly problem: string };
 
 /** Bounds of a folder of manifests. */
-const maxFiles = 20_000;
+const maxFiles = 200_000;
 const maxFolders = 20_000;
 const maxDepth = 16;
 const maxFileBytes = 256 * 1024 * 1024;
