@@ -38,6 +38,8 @@ export interface TrafficConfig {
 export interface ClusterConfig extends ServingConfig {
   /** Namespaces to serve; `all` for every one; undefined for the one it runs in. */
   readonly namespaces: readonly string[] | 'all' | undefined;
+  /** Namespaces whose Secrets it may read, the sealing Secret aside; undefined for all that it serves. */
+  readonly secretNamespaces: readonly string[] | undefined;
   /** Undefined for the namespace it runs in: the pod's, or the kubeconfig context's. */
   readonly homeNamespace: string | undefined;
   readonly kubeconfig: string | undefined;
@@ -219,6 +221,7 @@ function configOf(
     const shared: ClusterConfig = {
       ...serving,
       namespaces: values['all-namespaces'] === true ? 'all' : values.namespace,
+      secretNamespaces: values['secret-namespace']?.filter((name) => name !== '-'),
       homeNamespace: values['home-namespace'] ?? env['POD_NAMESPACE'],
       kubeconfig: values.kubeconfig,
       context: values.context,

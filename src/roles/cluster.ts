@@ -159,6 +159,7 @@ async function openCluster(
   const store = openKubernetesStore({
     client,
     namespaces,
+    secretNamespaces: config.secretNamespaces,
     homeNamespace,
     events,
     log,

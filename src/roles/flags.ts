@@ -8,7 +8,7 @@ import { roleSummaries } from './role-summaries.ts';
 export type Command = keyof typeof roleSummaries;
 
 /** What ends the `--help` of each, as it is typed after the program's name. */
-export const roleExamples: Readonly<Record<Command, readonly [string, string]>> = {
+export const roleExamples: Readonly<Record<Command, readonly [string, ...string[]]>> = {
   start: ['start', 'start --upstream http://127.0.0.1:11434/v1'],
   standalone: [
     'standalone --manifests manifests --data data',
@@ -18,7 +18,7 @@ export const roleExamples: Readonly<Record<Command, readonly [string, string]>> 
     'controller --gateway-url https://models.example.com/v1',
     'controller --namespace platform --namespace team-a',
   ],
-  gateway: ['gateway --all-namespaces', 'gateway --tls-cert tls.crt --tls-key tls.key --access-log 0.1'],
+  gateway: ['gateway --all-namespaces --tls-cert tls.crt --tls-key tls.key'],
   seal: [
     'seal --name a --base-url https://a.example/v1 < key',
     'seal --data data --name a --base-url http://a/v1 < key',
@@ -148,6 +148,14 @@ export const flags = {
     preset: { cluster: 'its own' },
   },
   'all-namespaces': { commands: cluster, schema: z.boolean(), help: 'serve every namespace' },
+  'secret-namespace': {
+    commands: cluster,
+    value: 'NAME',
+    repeatable: true,
+    schema: z.array(z.literal('-').or(namespaceName)).min(1).max(100),
+    help: 'where it may read Secrets; - nowhere',
+    preset: { cluster: 'all served' },
+  },
   'home-namespace': {
     commands: [...serving, 'seal'],
     value: 'NAME',

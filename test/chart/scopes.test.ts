@@ -126,6 +126,21 @@ test('for every namespace there are nodes and keys everywhere, and Secrets where
   const spec = { baseURL: upstream.url, apiKeySecretRef: { name: 'credential' }, manualModels: ['named'] };
   await stage.resources.create('UpstreamNode', team, 'named', spec);
   await servesWith(await stage.resources.addKey(team, 'other'), 'named');
+
+  // Deleting the Secret of a key revokes it at once, also where no Secret of the cluster may be watched as a whole.
+  const textOf = async (): Promise<string | undefined> => {
+    const { body } = await stage.cluster.client.send('GET', secret(team, 'issued'));
+    const { data } = body as { data?: { apiKey?: string } };
+    return data?.apiKey && Buffer.from(data.apiKey, 'base64').toString();
+  };
+  await stage.resources.create('APIKey', team, 'issued', { secretName: 'issued' });
+  await eventually('a key is issued', async () => (await textOf()) !== undefined);
+  const former = (await textOf()) ?? '';
+  await servesWith(former, 'named');
+  await stage.cluster.client.ask('DELETE', secret(team, 'issued'));
+  const caller = stage.caller(former, gateway);
+  await eventually('its key opens nothing', async () => (await caller.chat('named')).status === 401, 10_000);
+  await eventually('another is issued', async () => ![undefined, former].includes(await textOf()), 10_000);
 });
 
 test('the traffic port speaks TLS from a Secret, and takes up a renewed one', async () => {

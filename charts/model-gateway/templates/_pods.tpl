@@ -148,6 +148,20 @@ spec:
   {{- end }}
 {{- end -}}
 
+{{/* Where a role may read Secrets, as flags. Takes {root, role}. None where the chart does not know: the role then tries. */}}
+{{- define "model-gateway.secretFlags" -}}
+{{- $flags := list -}}
+{{- $watch := .root.Values.watch -}}
+{{- if and (eq .role "gateway") .root.Values.credentials.sealedOnly -}}
+{{- $flags = list "--secret-namespace=-" -}}
+{{- else if and $watch.allNamespaces (not (has "*" $watch.secretNamespaces)) (or $watch.secretNamespaces .root.Values.rbac.create) -}}
+{{- range $watch.secretNamespaces | default (list .root.Release.Namespace) | uniq | sortAlpha -}}
+{{- $flags = append $flags (printf "--secret-namespace=%s" .) -}}
+{{- end -}}
+{{- end -}}
+{{- $flags | toJson -}}
+{{- end -}}
+
 {{/* The flags that both roles take. */}}
 {{- define "model-gateway.flags" -}}
 {{- $flags := list (printf "--log-level=%s" .Values.log.level) (printf "--log-format=%s" .Values.log.format) -}}

@@ -14,6 +14,8 @@ import type { FirstList } from './first-lists.ts';
 /** In place of the version of a Secret, which is a number. */
 const missing = 'missing';
 const forbidden = 'forbidden';
+/** The longest wait before a Secret that may not be read is asked for again. */
+const mostRetryMs = 300_000;
 
 export interface FollowedSecrets {
   /** A node began or ceased to name a Secret. */
@@ -35,14 +37,14 @@ export function followSecrets(options: {
   log: Log;
   signal: AbortSignal;
   touch: (namespace: string, name: string) => void;
-  /** After how long one that could not be read is tried again; 5 s. */
+  /** After how long one that could not be read is tried again; 5 s. Doubled for each refusal (403), up to 5 minutes. */
   retryMs?: number;
   /** How often each is read where the watch of all is refused; 60 s. */
   pollMs?: number;
 }): FollowedSecrets {
   const { client, log, signal, touch, retryMs = 5_000, pollMs = 60_000 } = options;
   /** Wanted Secrets by `namespace/name`, with the version last read, or what was answered in its place. */
-  const wanted = new Map<string, { version: string | undefined }>();
+  const wanted = new Map<string, { version: string | undefined; refusals: number }>();
   const reading = new Map<string, Promise<void>>();
   const retrying = new Set<string>();
 
@@ -57,6 +59,7 @@ export function followSecrets(options: {
         const { resourceVersion } = secret.metadata;
         if (resourceVersion !== undefined && entry.version === resourceVersion) return;
         entry.version = resourceVersion;
+        entry.refusals = 0;
         content.setSecret(secret);
         return;
       } catch (error) {
@@ -78,22 +81,25 @@ export function followSecrets(options: {
         if (status === 403) {
           entry.version = forbidden;
           content.forbidSecret(namespace, name);
+          // A team may name thousands of Secrets that are not granted: they must not crowd out other calls.
+          const waitMs = Math.min(retryMs * 2 ** Math.min(entry.refusals, 10), mostRetryMs);
+          entry.refusals += 1;
           // Not waited for: a Role without Secrets must not keep the gateway from serving the other nodes.
-          retryLater(namespace, name, content);
+          retryLater(namespace, name, content, waitMs);
           return;
         }
         await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
       }
     }
   };
-  const retryLater = (namespace: string, name: string, content: Content): void => {
+  const retryLater = (namespace: string, name: string, content: Content, waitMs: number): void => {
     const id = `${namespace}/${name}`;
     if (retrying.has(id)) return;
     retrying.add(id);
     setTimeout(() => {
       retrying.delete(id);
       readAgain(namespace, name, content);
-    }, retryMs).unref();
+    }, waitMs).unref();
   };
   const readAgain = (namespace: string, name: string, content: Content): void => {
     const id = `${namespace}/${name}`;
@@ -109,7 +115,7 @@ export function followSecrets(options: {
       if (!isWanted) {
         wanted.delete(id);
       } else if (!wanted.has(id)) {
-        wanted.set(id, { version: undefined });
+        wanted.set(id, { version: undefined, refusals: 0 });
         readAgain(namespace, name, content);
       }
     },
@@ -134,6 +140,8 @@ export function followSecrets(options: {
       };
       const known = new Set<string>();
       let isRefused = false;
+      /** Why the watch last failed; undefined while it works. Logged once per change. */
+      let told: string | undefined;
       // A Role may name single Secrets (`resourceNames`): those can be read, but not found by watching all.
       const polling = setInterval(() => {
         if (!isRefused) return;
@@ -152,6 +160,7 @@ export function followSecrets(options: {
         sink: {
           replace(objects) {
             isRefused = false;
+            told = undefined;
             const now = new Set(objects.map(idOf));
             for (const id of known) if (!now.has(id)) gone(id);
             known.clear();
@@ -160,6 +169,7 @@ export function followSecrets(options: {
             first.filled();
           },
           set(object) {
+            told = undefined;
             known.add(idOf(object));
             changed(object);
           },
@@ -170,8 +180,10 @@ export function followSecrets(options: {
         },
         onRestart(reason, error) {
           first.failed(error);
-          if (reason !== 'closed' && reason !== 'expired')
+          if (reason !== 'closed' && reason !== 'expired' && reason !== told) {
+            told = reason;
             log.warn({ namespace, reason, err: error }, 'Watch of Secrets failed; what is known stays');
+          }
           if (reason !== 'forbidden') return;
           isRefused = true;
           // A Role may leave Secrets out where every credential is sealed: that is no reason not to start.

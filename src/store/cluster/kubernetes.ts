@@ -42,6 +42,11 @@ function coreAddress(plural: 'secrets' | 'configmaps', namespace?: string, name?
 export function openKubernetesStore(options: {
   client: KubeClient;
   namespaces: readonly string[] | 'all';
+  /**
+   * The namespaces whose Secrets may be read, the sealing Secret aside: in others none is watched or asked for. Undefined
+   * for all that are served.
+   */
+  secretNamespaces?: readonly string[] | undefined;
   homeNamespace: string;
   events: EventRecorder;
   log: Log;
@@ -53,13 +58,19 @@ export function openKubernetesStore(options: {
 }): Store {
   const { client, namespaces, homeNamespace, events, log, metrics, internalErrors, now, signal } = options;
   const scopes = namespaces === 'all' ? [undefined] : namespaces;
+  const mayRead = (namespace: string): boolean => options.secretNamespaces?.includes(namespace) ?? true;
+  const secretScopes =
+    namespaces === 'all' ? (options.secretNamespaces ?? [undefined]) : namespaces.filter(mayRead);
   const secrets = followSecrets({ client, log, signal, touch: (ns, name) => content.touchSecret(ns, name) });
   const content: Content = new Content({
     log,
     internalErrors,
     sealingNamespace: homeNamespace,
     openSealed,
-    wantSecret: (namespace, name, wanted) => secrets.want(namespace, name, wanted, content),
+    wantSecret: (namespace, name, wanted) => {
+      if (mayRead(namespace)) secrets.want(namespace, name, wanted, content);
+      else if (wanted) content.forbidSecret(namespace, name);
+    },
   });
   const own = new OwnKeys(now);
   const firstLists = new FirstLists();
@@ -147,13 +158,17 @@ export function openKubernetesStore(options: {
   const start = async (): Promise<void> => {
     for (const kind of kinds) metrics.synced(kind, false);
     fitHeapGrowth(true);
-    const filled = scopes.flatMap((namespace) => [
-      ...kinds.map((kind) =>
+    const filled = scopes.flatMap((namespace) =>
+      kinds.map((kind) =>
         untilFilled(firstLists.wait(kind, namespace), (first) => followKind(kind, namespace, first)),
       ),
-      untilFilled(firstLists.wait('Secret', namespace), (first) => secrets.follow(namespace, content, first)),
-    ]);
+    );
     filled.push(
+      ...secretScopes.map((namespace) =>
+        untilFilled(firstLists.wait('Secret', namespace), (first) =>
+          secrets.follow(namespace, content, first),
+        ),
+      ),
       untilFilled(firstLists.wait(`Secret ${sealingSecretName}`, homeNamespace), (first) =>
         secrets.followOne(homeNamespace, sealingSecretName, content, first),
       ),
@@ -201,6 +216,13 @@ export function openKubernetesStore(options: {
     },
 
     async readSecret(namespace, name, callSignal) {
+      const isSealing = namespace === homeNamespace && name === sealingSecretName;
+      if (!mayRead(namespace) && !isSealing) {
+        throw new StoreError(
+          'Forbidden',
+          'Secrets of this namespace are not granted; name it with --secret-namespace (chart: watch.secretNamespaces).',
+        );
+      }
       try {
         const path = resourcePath(coreAddress('secrets', namespace, name));
         return parsedSecret(await getObject(client, path, { signal: callSignal, timeoutMs: writeTimeoutMs }));

@@ -103,6 +103,15 @@ test('where the watch is refused, a Secret that may be read is looked at again a
   await until(() => state() === 'SecretNotFound', 'it is gone');
 });
 
+test('a refused Secret is asked for ever less often, and the log names a reason once', async () => {
+  const { reads, lines } = await start({ watch: failure(403, 'Forbidden'), get: failure(403, 'Forbidden') });
+  const watches = () => server.calls.filter(({ path }) => path === collection).length;
+  await until(() => watches() > 2, 'the watch is tried again');
+  // 30 ms doubled each time: after 3 s at most 8, not a hundred.
+  expect(reads()).toBeLessThan(9);
+  expect(lines.filter(({ msg }) => msg.startsWith('Watch of Secrets failed'))).toHaveLength(1);
+});
+
 test('where the watch works nothing is read without a change', async () => {
   const none = json({ kind: 'SecretList', apiVersion: 'v1', metadata: { resourceVersion: '9' }, items: [] });
   const watch: Answer = (call, response) =>
