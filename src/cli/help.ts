@@ -9,12 +9,12 @@ interface Told {
   /** Lines below the first one, for what people must know. */
   readonly notes?: readonly string[];
   /** Two, as they are typed after the program's name; a test runs each. */
-  readonly examples: readonly [string, string];
+  readonly examples: readonly [string, ...string[]];
 }
 
 const told = new WeakMap<Command, Told>();
 
-/** Gives a command its notes and its two examples. */
+/** Gives a command its notes and its examples. */
 export function explained(command: Command, notes: Told): Command {
   told.set(command, notes);
   return command;

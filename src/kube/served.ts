@@ -11,21 +11,21 @@ const resourceList = z.object({
 });
 
 /**
- * Whether the API server serves the resource of a list's path, by its own discovery: a 404 alone may come from
- * something between here and there. Core resources always are.
+ * Whether the API server serves the resource of a list's path, in any version of its group, by its own discovery: a 404
+ * alone may come from something between here and there, and a version that is served no more leaves the objects where they
+ * are. Core resources always are served.
  *
  * @throws ApiError as `KubeClient.request`; z.ZodError for an answer that no API server gives
  */
 export async function isServed(client: KubeClient, path: string, signal: AbortSignal): Promise<boolean> {
-  const [root, group, version, ...rest] = path.slice(1).split('/');
+  const [root, group, , ...rest] = path.slice(1).split('/');
   if (root !== 'apis') return true;
   const { groups } = groupList.parse(await client.request({ method: 'GET', path: '/apis', signal }));
-  const served = groups.find(({ name }) => name === group)?.versions.some((one) => one.version === version);
-  if (served !== true) return false;
-  const versionPath = `/apis/${group}/${version}`;
-  const { resources } = resourceList.parse(
-    await client.request({ method: 'GET', path: versionPath, signal }),
-  );
   const plural = rest[0] === 'namespaces' ? rest[2] : rest[0];
-  return resources.some(({ name }) => name === plural);
+  for (const { version } of groups.find(({ name }) => name === group)?.versions ?? []) {
+    const path = `/apis/${group}/${version}`;
+    const { resources } = resourceList.parse(await client.request({ method: 'GET', path, signal }));
+    if (resources.some(({ name }) => name === plural)) return true;
+  }
+  return false;
 }

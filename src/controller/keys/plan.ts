@@ -61,7 +61,8 @@ const readyRules: readonly Rule[] = [
           'False',
           'Failed',
           `The Secret "${key.spec.secretName}" could not be read or written: ${failure}. It is tried again.`,
-          'Reconciling',
+          // Refused by a Role, a quota or an admission policy: only a change of one helps.
+          'Stalled',
         ]
       : undefined,
   ({ key, contestedBy }) =>

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { conditionOf } from '../../resources/condition-of.ts';
 import { generateKeyText, hashKeyText, keyHint } from '../../resources/key-text.ts';
 import type { Reason } from '../../resources/reasons.ts';
@@ -38,8 +39,10 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
   async function write(key: Key, status: KeyStatus, signal: AbortSignal): Promise<Key> {
     if (key.kind === 'APIKey') await store.writeStatus('APIKey', key, status, signal);
     else await store.writeStatus('MasterKey', key, status, signal);
-    echo.wrote(key, status, store.get(kind, key.metadata.namespace, key.metadata.name));
-    return { ...key, status };
+    const shown = store.get(kind, key.metadata.namespace, key.metadata.name);
+    echo.wrote(key, status, shown);
+    // With its new version: the API server refuses a second write over the version of the first.
+    return shown !== undefined && isDeepStrictEqual(shown.status, status) ? shown : { ...key, status };
   }
 
   /** Makes the Secret correct, and returns the facts for the status. */

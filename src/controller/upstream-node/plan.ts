@@ -205,7 +205,11 @@ function settled(
   const before = node.status;
   if (before === undefined) return status;
   const kept = { ...status };
-  const isFresh = (time: string | undefined): boolean => nowMs - (timeOf(time) ?? 0) < checkTimeGrainMs;
+  const isFresh = (time: string | undefined): boolean => {
+    const ageMs = nowMs - (timeOf(time) ?? 0);
+    // A time from the future is corrected.
+    return ageMs >= 0 && ageMs < checkTimeGrainMs;
+  };
   if (isFresh(before.lastHealthCheckTime) && status.lastHealthCheckTime !== undefined) {
     kept.lastHealthCheckTime = before.lastHealthCheckTime;
   }

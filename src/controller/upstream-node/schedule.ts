@@ -13,7 +13,7 @@ const longestRetryMs = 300_000;
  * only, and so does one that is overdue when this process starts: else a thousand nodes that were created or taken over at
  * the same time would always be checked at the same time.
  */
-export function nextCheck({ id, node, memory }: Gathered): number | undefined {
+export function nextCheck({ id, node, memory, nowMs }: Gathered): number | undefined {
   const { mode, intervalSeconds } = node.spec.healthCheck;
   if (mode === 'None') return undefined;
   const interval = intervalSeconds * 1_000;
@@ -22,15 +22,18 @@ export function nextCheck({ id, node, memory }: Gathered): number | undefined {
     const wait = memory.contacts === 1 ? first : jittered(interval, `${id} ${memory.lastContactMs}`);
     return Math.max(memory.lastContactMs + wait, memory.notBeforeMs);
   }
-  return spread(lastCheck({ id, node, memory }), interval, id, memory.sinceMs);
+  return spread(pastOf(lastCheck({ id, node, memory }), nowMs, memory), interval, id, memory.sinceMs);
 }
 
 /** When the next scheduled sync is due; undefined if none is. ±10 %, spread as the checks are. */
-export function nextSync({ id, node, memory }: Gathered): number | undefined {
+export function nextSync({ id, node, memory, nowMs }: Gathered): number | undefined {
   if (node.spec.sync.discovery === 'Never') return undefined;
   const interval = node.spec.sync.intervalSeconds * 1_000;
   const last = timeOf(node.status?.lastSyncTime) ?? timeOf(node.metadata.creationTimestamp) ?? memory.sinceMs;
-  return Math.max(spread(last, interval, `${id} sync`, memory.sinceMs), memory.notBeforeMs);
+  return Math.max(
+    spread(pastOf(last, nowMs, memory), interval, `${id} sync`, memory.sinceMs),
+    memory.notBeforeMs,
+  );
 }
 
 /**
@@ -59,6 +62,11 @@ function lastCheck({ node, memory }: Pick<Gathered, 'id' | 'node' | 'memory'>): 
   return (
     timeOf(node.status?.lastHealthCheckTime) ?? timeOf(node.metadata.creationTimestamp) ?? memory.sinceMs
   );
+}
+
+/** A time from the future, which a leader with a fast clock wrote, would end all checks until then: this process begins anew. */
+function pastOf(timeMs: number, nowMs: number, { sinceMs }: Gathered['memory']): number {
+  return timeMs > nowMs ? sinceMs : timeMs;
 }
 
 function spread(lastMs: number, intervalMs: number, id: string, sinceMs: number): number {

@@ -123,8 +123,12 @@ test('deleting the Secret revokes its key and every former one before another is
   memory.before = ({ what }: Write) => {
     if (what === 'create') seen.push(hashes(memory));
   };
+  const count = () => memory.writes.filter(({ what, name }) => what === 'status' && name === 'k').length;
+  const before = count();
   memory.deleteSecret('home', 's');
   await until(() => reasonOf(memory) === 'KeyIssued' && secretIn(memory) !== undefined, 'issued again');
+  // The former hashes go, the new one comes: neither is refused for its version.
+  expect(count() - before).toBe(2);
   expect(seen).toEqual([[]]);
   expect(hashes(memory)).toEqual([hashKeyText(text(secretIn(memory)))]);
   expect(old).not.toContain(hashes(memory)[0]);
@@ -224,7 +228,7 @@ test('a Secret that may not be written shows in the condition, and revokes nothi
   memory.before = deny;
   const denied = start(ends, memory);
   await until(() => reasonOf(memory) === 'Failed', 'failed');
-  expect(conditionsText(keyStatus(memory)?.conditions)).toContain('Reconciling=True Failed');
+  expect(conditionsText(keyStatus(memory)?.conditions)).toContain('Stalled=True Failed');
   await denied.stop();
   memory.before = () => {};
   const allowed = start(ends, memory);

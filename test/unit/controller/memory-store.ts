@@ -134,12 +134,15 @@ export function memoryStore(now: () => number = Date.now): MemoryStore {
       whenSynced: (signal) => content.whenSynced(signal),
       subscribe: (listener) => content.subscribe(listener),
       async writeStatus(kind, resource, status) {
-        const { namespace, name, uid } = resource.metadata;
+        const { namespace, name, uid, resourceVersion } = resource.metadata;
         await Promise.resolve();
         note({ what: 'status', name });
         const key = `${kind}/${namespace}/${name}`;
         const old = truth.get(key);
         if (old === undefined || old.metadata.uid !== uid) throw new StoreError('NotFound', 'gone');
+        // As the API server does, but for `lag`, where a store shows its own writes late.
+        if (held === undefined && old.metadata.resourceVersion !== resourceVersion)
+          throw new StoreError('Conflict', 'changed');
         const stored = {
           ...old,
           status: structuredClone(status),

@@ -212,6 +212,27 @@ describe('1,000 nodes are never in step', () => {
     expect(fullest(dues, now, 60_000)).toBeLessThan(60);
   });
 
+  test('times from the future are taken for now', () => {
+    const now = birth + 3_600_000;
+    const future = new Date(now + 3_600_000).toISOString();
+    const dues = thousand((node) => {
+      return {
+        ...node,
+        status: {
+          observedGeneration: 1,
+          phase: 'ready',
+          models: [],
+          lastSyncTime: future,
+          lastHealthCheckTime: future,
+          syncedWith: { baseURL: node.spec.baseURL },
+          conditions: [],
+        },
+      };
+    }, false);
+    expect(Math.min(...dues)).toBeGreaterThanOrEqual(now);
+    expect(Math.max(...dues)).toBeLessThanOrEqual(now + 66_000);
+  });
+
   test('the spread is even', () => {
     const counts = Array<number>(10).fill(0);
     for (let index = 0; index < 10_000; index += 1) {

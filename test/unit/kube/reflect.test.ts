@@ -470,6 +470,21 @@ describe('resume', () => {
     await until(() => run.content.has('c'), 'the new object is there');
   });
 
+  test('a version that is served no more leaves what another version still serves', async () => {
+    let gone = 0;
+    const { run, watch } = await filled({ onGone: () => (gone += 1) });
+    const before = run.content.size;
+    await watch.end();
+    await run.restarted(1);
+    const versions = [{ version: 'v2' }];
+    const groups = json({ kind: 'APIGroupList', groups: [{ name: 'example.dev', versions }] });
+    const resources = json({ kind: 'APIResourceList', resources: [{ name: 'things' }] });
+    server.script.push(failure(404, 'NotFound'), groups, resources);
+    await run.clock.advance(800);
+    await run.restarted(2);
+    expect([run.content.size, gone]).toEqual([before, 0]);
+  });
+
   test.each([
     ['discovery that is refused', failure(403, 'Forbidden')],
     ['an answer that no API server gives', json({ hello: 'from a proxy' })],
