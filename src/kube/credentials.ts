@@ -19,7 +19,7 @@ export interface ClusterConfig {
   readonly context: string;
   readonly server: string;
   readonly namespace: string;
-  /** The credentials of the moment; rejects with the reason when a file or plugin gives none. */
+  /** The current credentials; rejects with the reason when a file or plugin gives none. */
   credentials(): Promise<Credentials>;
 }
 
@@ -72,7 +72,7 @@ export function followCredentials(load: () => ClusterConfig, monotonicMs: () => 
     /** The context and the address of the API server, for people. */
     place: () => ({ context: config.context, server: config.server }),
 
-    /** The credentials of the moment; rejects with the reason when a file or plugin gives none. */
+    /** The current credentials; rejects with the reason when a file or plugin gives none. */
     async get(): Promise<Credentials> {
       if (current !== undefined && monotonicMs() - currentAt < REUSE_MS) return current;
       if (!config.usesPlugin && monotonicMs() - loadedAt >= REUSE_MS) reload();

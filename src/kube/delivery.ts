@@ -25,7 +25,7 @@ export interface DeliveryOptions {
 
 /** Hands objects to a sink as they are kept. Nothing that the sink or `slim` throws reaches the caller. */
 export interface Delivery {
-  /** Calls `take` with the object as it is kept; not for one that cannot be kept. */
+  /** Calls `take` with the slimmed object; skips an object for which `slim` threw. */
   kept(object: unknown, take: (kept: unknown) => void): void;
   replace(objects: unknown[], resourceVersion: string): void;
   /** Applies one event of a watch. */

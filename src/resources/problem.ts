@@ -44,7 +44,7 @@ const secretFields = new Set([
   'annotations',
 ]);
 
-/** No vendor's key is shorter, in characters. */
+/** Length of the shortest key of any vendor, in characters. */
 const shortestKey = 20;
 
 /** A value as a problem may show it: short, on one line; undefined if it may be secret or is not a scalar. */
