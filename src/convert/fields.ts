@@ -192,7 +192,7 @@ export class Fields implements Unread {
 
   nameUnread(): void {
     const taken = this.#taken;
-    for (const key of Object.keys(this.#object))
+    for (const key in this.#object)
       if (!taken.includes(key) && isAsked(this.#object[key]) && !this.#isDropped())
         this.#dropped[this.#hints.has(key) ? 'hint' : 'loss'](this.path(key));
   }

@@ -88,6 +88,40 @@ export class KeptAnswer {
   }
 }
 
+/** What a node signs and encrypts in a whole answer. */
+export interface KeptWhole {
+  /** As a text that the caller brings back; undefined for nothing. */
+  readonly packed: string | undefined;
+  /** Whether something was too large to be carried. */
+  readonly lost: boolean;
+}
+
+/** What of a whole answer (ChatAnswer) holds such pieces. */
+interface WholeAnswer {
+  readonly kept: readonly KeptPiece[];
+  readonly toolCalls: readonly { readonly extra: JsonObject | undefined }[];
+}
+
+const nothingKept: KeptWhole = { packed: undefined, lost: false };
+
+/** Collects it from an answer whose calls have these ids for the caller. `model` is the node's name of the model. */
+export function keepWhole(
+  { kept: pieces, toolCalls }: WholeAnswer,
+  callIds: readonly string[],
+  model: string,
+): KeptWhole {
+  // Most answers have nothing of it.
+  if (pieces.length === 0 && toolCalls.length === 0) return nothingKept;
+  const kept = new KeptAnswer(model);
+  for (const piece of pieces) kept.take(piece);
+  for (const [call, { extra }] of toolCalls.entries()) {
+    if (extra !== undefined) kept.take({ call, extra });
+    kept.started(call, callIds[call] ?? '');
+  }
+  const packed = kept.pack();
+  return { packed, lost: kept.lost };
+}
+
 function isEncrypted(detail: JsonObject): boolean {
   return typeof detail['data'] === 'string' && detail['data'] !== '';
 }

@@ -1,10 +1,11 @@
 import type { ChatAnswer } from './chat-reply.ts';
 import type { ConvertedReply } from './conversion.ts';
 import { isObject, parseJsonAsWritten } from './json.ts';
-import { KeptAnswer } from './kept-answer.ts';
+import { keepWhole } from './kept-answer.ts';
+import { messageJson } from './messages-object.ts';
 import type { MessagesState } from './messages-request.ts';
 import { messagesStop } from './messages-stop.ts';
-import { isTierLost, messageUsage } from './messages-usage.ts';
+import { isTierLost, messageUsageJson } from './messages-usage.ts';
 import { ToolIds } from './tool-ids.ts';
 
 /** Converts a chat answer to a message: thinking, text, tool_use, and no block that is empty. */
@@ -12,13 +13,8 @@ export function convertMessagesReply(answer: ChatAnswer, state: MessagesState): 
   const { finish, stopString, toolCalls } = answer;
   const ids = new ToolIds(state.newId, 'toolu_');
   const callIds = toolCalls.map(({ id }) => ids.take(id));
-  const kept = new KeptAnswer(state.nodeModel);
-  for (const piece of answer.kept) kept.take(piece);
-  for (const [call, { extra }] of toolCalls.entries()) {
-    if (extra !== undefined) kept.take({ call, extra });
-    kept.started(call, callIds[call] ?? '');
-  }
-  const content: object[] = thinkingBlocks(answer.reasoning, kept.pack());
+  const kept = keepWhole(answer, callIds, state.nodeModel);
+  const content: object[] = thinkingBlocks(answer.reasoning, kept.packed);
   for (const text of [answer.text, answer.refusal]) {
     if (text.trim() !== '') content.push({ type: 'text', text, citations: null });
   }
@@ -30,18 +26,13 @@ export function convertMessagesReply(answer: ChatAnswer, state: MessagesState): 
   const usedTool = toolCalls.length > 0;
   const refused = answer.refusal !== '';
   const stop = messagesStop({ finish, stopString, usedTool, refused, stopSequences: state.stopSequences });
-  const body = {
-    ...emptyMessage(state.newId('msg_'), state.model),
-    content,
-    ...stop,
-    usage: messageUsage(answer.usage, answer.serviceTier),
-  };
+  const usage = messageUsageJson(answer.usage, answer.serviceTier);
   const lost = new Set(answer.unread);
   if (answer.citations.length > 0) lost.add('annotations');
   if (answer.logprobs.length > 0) lost.add('logprobs');
   if (isTierLost(answer.serviceTier)) lost.add('service_tier');
   if (kept.lost) lost.add('signature');
-  return { json: JSON.stringify(body), lost: [...lost] };
+  return { json: messageJson(state.newId('msg_'), state.model, { content, stop, usage }), lost: [...lost] };
 }
 
 /** The caller of a tool: the model, not a program of Anthropic's. */
@@ -58,23 +49,6 @@ function thinkingBlocks(reasoning: ChatAnswer['reasoning'], packed: string | und
   }));
   if (packed !== undefined && !signs) blocks.push({ type: 'redacted_thinking', data: packed });
   return blocks;
-}
-
-/** A message before anything is in it; clients check the prefix of the id when they send it back. */
-export function emptyMessage(id: string, model: string) {
-  return {
-    id,
-    type: 'message',
-    role: 'assistant',
-    model,
-    content: [],
-    container: null,
-    context_management: null,
-    diagnostics: null,
-    stop_reason: null,
-    stop_sequence: null,
-    stop_details: null,
-  };
 }
 
 /** `input` is always an object: {} for arguments that were cut, and `{_raw: text}` for text that is not an object. */

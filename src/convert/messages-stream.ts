@@ -5,11 +5,11 @@ import type { ConvertedStream } from './conversion.ts';
 import { KeptAnswer } from './kept-answer.ts';
 import { MessagesBlocks } from './messages-blocks.ts';
 import { messagesError } from './messages-errors.ts';
-import { emptyMessage } from './messages-reply.ts';
+import { messageJson } from './messages-object.ts';
 import type { MessagesState } from './messages-request.ts';
 import { messagesStop } from './messages-stop.ts';
-import { isTierLost, messagesUsage, messageUsage } from './messages-usage.ts';
-import { namedEvent } from './sse-writer.ts';
+import { isTierLost, messageUsageJson, streamUsageJson } from './messages-usage.ts';
+import { namedEvent, namedMembers } from './sse-writer.ts';
 import { ToolIds } from './tool-ids.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 
@@ -108,9 +108,9 @@ class MessagesStream implements ConvertedStream<MessagesOpened> {
     const { usedTool, refused } = this.#blocks;
     const { stopSequences } = this.#state;
     const stop = messagesStop({ ...end, usedTool, refused, stopSequences });
-    const delta = { ...stop, container: null };
-    const usage = messagesUsage(end.usage);
-    out.push(namedEvent({ type: 'message_delta', delta, usage, context_management: null }));
+    const delta = JSON.stringify({ ...stop, container: null });
+    const usage = streamUsageJson(end.usage);
+    out.push(namedMembers('message_delta', `"delta":${delta},"usage":${usage},"context_management":null`));
     if (isTierLost(end.serviceTier)) this.#lost.add('service_tier');
     if (this.#blocks.keptLost) this.#lost.add('signature');
     out.push(namedEvent({ type: 'message_stop' }));
@@ -120,8 +120,8 @@ class MessagesStream implements ConvertedStream<MessagesOpened> {
   #open(): string[] {
     if (this.opened !== undefined) return [];
     this.opened = { id: this.#id };
-    const usage = messageUsage(noUsage, this.#chat.serviceTier);
-    const message = { ...emptyMessage(this.#id, this.#state.model), usage };
-    return [namedEvent({ type: 'message_start', message })];
+    const usage = messageUsageJson(noUsage, this.#chat.serviceTier);
+    const message = messageJson(this.#id, this.#state.model, { content: [], stop: undefined, usage });
+    return [namedMembers('message_start', `"message":${message}`)];
   }
 }

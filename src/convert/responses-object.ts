@@ -35,7 +35,7 @@ export function responseJson(
     `,"incomplete_details":${reason === undefined ? 'null' : `{"reason":"${reason}"}`},${state.echo}` +
     `,"service_tier":"${isTierLost(serviceTier) ? 'default' : (serviceTier ?? 'default')}"` +
     `,"output":${JSON.stringify(progress.output)}` +
-    `,"usage":${usage === undefined ? 'null' : JSON.stringify(responsesUsage(usage))}}`
+    `,"usage":${usage === undefined ? 'null' : usageJson(usage)}}`
   );
 }
 
@@ -58,19 +58,14 @@ export function endingOf(finish: Exclude<Finish, 'failed'>): Pick<ResponseProgre
   return { status: 'completed' };
 }
 
-function responsesUsage(usage: ChatUsage) {
-  const { prompt, cacheRead, cacheWrite, completion, reasoning } = usage;
-  return {
-    input_tokens: prompt,
-    input_tokens_details: {
-      cached_tokens: cacheRead ?? 0,
-      // Required by the types: a client that adds counts would get NaN.
-      cache_write_tokens: cacheWrite ?? 0,
-    },
-    output_tokens: completion,
-    output_tokens_details: { reasoning_tokens: reasoning ?? 0 },
-    total_tokens: prompt + completion,
-  };
+/** Every member is required by the types: a client that adds counts would get NaN. */
+function usageJson({ prompt, cacheRead, cacheWrite, completion, reasoning }: ChatUsage): string {
+  return (
+    `{"input_tokens":${prompt}` +
+    `,"input_tokens_details":{"cached_tokens":${cacheRead ?? 0},"cache_write_tokens":${cacheWrite ?? 0}}` +
+    `,"output_tokens":${completion},"output_tokens_details":{"reasoning_tokens":${reasoning ?? 0}}` +
+    `,"total_tokens":${prompt + completion}}`
+  );
 }
 
 function seconds(now: () => number): number {

@@ -2,7 +2,7 @@ import type { ChatAnswer } from './chat-reply.ts';
 import type { ChatToolCall } from './chat-tool-calls.ts';
 import type { ConvertedReply } from './conversion.ts';
 import { isObject, parseJson } from './json.ts';
-import { KeptAnswer } from './kept-answer.ts';
+import { type KeptWhole, keepWhole } from './kept-answer.ts';
 import {
   callItem,
   callPrefix,
@@ -27,8 +27,8 @@ export function convertResponsesReply(answer: ChatAnswer, state: ResponsesState)
   const output: ResponsesItem[] = [];
   const ids = new ToolIds(state.newId, 'call_');
   const callIds = answer.toolCalls.map(({ id }) => ids.take(id));
-  const kept = keptOf(answer, state, callIds);
-  addReasoning(answer, state, kept.pack(), output);
+  const kept = keepWhole(answer, callIds, state.nodeModel);
+  addReasoning(answer, state, kept.packed, output);
   addMessage(answer, state, output);
   addCalls(answer, state, callIds, output);
   const last = output.at(-1);
@@ -36,16 +36,6 @@ export function convertResponsesReply(answer: ChatAnswer, state: ResponsesState)
     output[output.length - 1] = { ...last, status: ending.status };
   const progress = { ...ending, output, usage, serviceTier };
   return { json: responseJson(newIdentity(state), progress, state), lost: lostOf(answer, state, kept) };
-}
-
-function keptOf(answer: ChatAnswer, state: ResponsesState, callIds: readonly string[]): KeptAnswer {
-  const kept = new KeptAnswer(state.nodeModel);
-  for (const piece of answer.kept) kept.take(piece);
-  for (const [call, { extra }] of answer.toolCalls.entries()) {
-    if (extra !== undefined) kept.take({ call, extra });
-    kept.started(call, callIds[call] ?? '');
-  }
-  return kept;
 }
 
 function addReasoning(
@@ -88,7 +78,7 @@ function isCut(call: ChatToolCall): boolean {
   return call.arguments.trim() !== '' && !isObject(parseJson(call.arguments));
 }
 
-function lostOf(answer: ChatAnswer, state: ResponsesState, kept: KeptAnswer): readonly string[] {
+function lostOf(answer: ChatAnswer, state: ResponsesState, kept: KeptWhole): readonly string[] {
   const lost = new Set(answer.unread);
   if (answer.citations.length > 0 && answer.text === '') lost.add('annotations');
   if (kept.lost || answer.reasoning.some((piece) => piece.signature !== '')) lost.add('signature');

@@ -18,6 +18,11 @@ export function openAround(type: string, member: string, json: string): string {
   return named(type, `{"type":"${type}","${member}":${escapeSeparators(json)}`);
 }
 
+/** A named event whose members behind the type are JSON text already. */
+export function namedMembers(type: string, members: string): string {
+  return `${named(type, `{"type":"${type}",${escapeSeparators(members)}}`)}\n\n`;
+}
+
 /** What the events of one growing text have in common, for `openDelta`: written anew for each token they cost twice as much. */
 export function deltaFrame(payload: Named): string {
   return `${openEvent(payload)},"delta":`;

@@ -16,6 +16,8 @@ const usageFields: ReadonlySet<string> = new Set([
   'prompt_tokens',
   'completion_tokens',
   'total_tokens',
+  'prompt_tokens_details',
+  'completion_tokens_details',
   'prompt_cache_hit_tokens',
   'prompt_cache_miss_tokens',
   'cache_creation_input_tokens',
@@ -122,11 +124,13 @@ function noteMember(key: string, value: unknown, unread: Set<string>): void {
 /** Adds that the usage of an answer has counts that its converted form has not: audio, images, costs. */
 export function noteUnreadUsage(usage: JsonObject | undefined, unread: Set<string>): void {
   if (usage === undefined) return;
-  const { prompt_tokens_details: prompt, completion_tokens_details: completion, ...counts } = usage;
-  const rests = [hasMore(counts, usageFields)];
-  if (isObject(prompt)) rests.push(hasMore(prompt, promptFields));
-  if (isObject(completion)) rests.push(hasMore(completion, completionFields));
-  if (rests.includes(true)) unread.add('usage');
+  const { prompt_tokens_details: prompt, completion_tokens_details: completion } = usage;
+  if (
+    hasMore(usage, usageFields) ||
+    (isObject(prompt) && hasMore(prompt, promptFields)) ||
+    (isObject(completion) && hasMore(completion, completionFields))
+  )
+    unread.add('usage');
 }
 
 /** Whether pictures, audio or files are all that an answer without text, refusal and calls has. */
@@ -139,7 +143,8 @@ function noteOther(key: string, value: unknown, unread: Set<string>): void {
 }
 
 function hasMore(owner: JsonObject, read: ReadonlySet<string>): boolean {
-  return Object.keys(owner).some((key) => !read.has(key) && says(owner[key]));
+  for (const key in owner) if (!read.has(key) && says(owner[key])) return true;
+  return false;
 }
 
 function notePart(part: unknown, unread: Set<string>): void {
