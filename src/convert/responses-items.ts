@@ -43,8 +43,35 @@ export function outputTextPart(
   return { type: 'output_text', text, annotations, logprobs };
 }
 
-export function messageItem(id: string, status: ItemStatus, content: readonly MessagePart[]): ResponsesItem {
+/** The item of type `message`: only `messageItem` makes it. */
+interface MessageItem extends ResponsesItem {
+  readonly status: ItemStatus;
+  readonly content: readonly MessagePart[];
+}
+
+export function messageItem(id: string, status: ItemStatus, content: readonly MessagePart[]): MessageItem {
   return { type: 'message', id, status, role: 'assistant', content };
+}
+
+/**
+ * The items as JSON text. Nearly every answer is one message of one text without annotations: it is put together, because
+ * `JSON.stringify` of the objects around a text takes as long as of the text.
+ */
+export function itemsJson(items: readonly ResponsesItem[]): string {
+  const [item] = items;
+  if (item?.type !== 'message' || items.length > 1) return JSON.stringify(items);
+  const { id, status, content } = item as MessageItem;
+  const [part] = content;
+  const isPlain =
+    part?.type === 'output_text' &&
+    content.length === 1 &&
+    part.annotations.length === 0 &&
+    part.logprobs.length === 0;
+  if (!isPlain) return JSON.stringify(items);
+  return (
+    `[{"type":"message","id":"${id}","status":"${status}","role":"assistant"` +
+    `,"content":[{"type":"output_text","text":${JSON.stringify(part.text)},"annotations":[],"logprobs":[]}]}]`
+  );
 }
 
 /** What a reasoning item holds; both undefined: nothing yet. */

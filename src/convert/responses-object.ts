@@ -1,6 +1,6 @@
 import type { ChatUsage } from './chat-usage.ts';
 import type { Finish } from './finish-reason.ts';
-import type { ResponsesItem } from './responses-items.ts';
+import { itemsJson, type ResponsesItem } from './responses-items.ts';
 import type { ResponsesState } from './responses-state.ts';
 
 /** What stays the same in every object of one response. */
@@ -34,7 +34,7 @@ export function responseJson(
     `,"error":${error === undefined ? 'null' : JSON.stringify(error)}` +
     `,"incomplete_details":${reason === undefined ? 'null' : `{"reason":"${reason}"}`},${state.echo}` +
     `,"service_tier":"${isTierLost(serviceTier) ? 'default' : (serviceTier ?? 'default')}"` +
-    `,"output":${JSON.stringify(progress.output)}` +
+    `,"output":${itemsJson(progress.output)}` +
     `,"usage":${usage === undefined ? 'null' : usageJson(usage)}}`
   );
 }

@@ -105,7 +105,7 @@ export class ConvertedPlain implements CallerListener, Interrupted {
     if (caller.record !== undefined) {
       caller.record.tokens = this.#answers.map(({ usage }) => chatTokenUsage(usage)).reduce(addTokenUsage);
     }
-    caller.answerJson(200, json, [...headers, ...callerHeaders(upstream)]);
+    caller.answerJson(200, json, callerHeaders(upstream, [...headers]));
     reports.ended(candidate, 200);
     settle('answering');
   }
