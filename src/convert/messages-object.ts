@@ -1,7 +1,7 @@
 import type { MessagesStop } from './messages-stop.ts';
 
 /** What an answer has said when its message is written. */
-export interface MessageSaid {
+interface MessageSaid {
   readonly content: readonly object[];
   /** Undefined: the answer has only begun. */
   readonly stop: MessagesStop | undefined;
