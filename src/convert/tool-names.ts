@@ -46,6 +46,18 @@ export class ToolNames {
     return this.#origins.get(chatName) ?? { name: chatName };
   }
 
+  /** What was declared, by the names that are sent. */
+  get origins(): ReadonlyMap<string, ToolOrigin> {
+    return this.#origins;
+  }
+
+  /** Names that were declared in another thread; they are read alone. */
+  static of(origins: ReadonlyMap<string, ToolOrigin>): ToolNames {
+    const names = new ToolNames();
+    for (const [name, origin] of origins) names.#origins.set(name, origin);
+    return names;
+  }
+
   #free(wanted: string, key: string): string {
     const clean = wanted.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
     if (clean === wanted && wanted !== '' && wanted.length <= most && !this.#origins.has(wanted))

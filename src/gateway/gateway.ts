@@ -27,6 +27,7 @@ import type { RequestDone } from './server/progress.ts';
 import { requestIds } from './server/request-ids.ts';
 import { createTrafficServers } from './server/traffic-servers.ts';
 import { refuseUnrouted, unrouted } from './server/unrouted.ts';
+import { LargeWork } from './thread/large-work.ts';
 
 /** The traffic side: the HTTP API on one port. */
 export interface Gateway {
@@ -109,6 +110,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       log,
       now,
     }),
+    largeWork: new LargeWork(),
     conversions: createConversionReports({ log, clock, counters: metrics.conversions }),
     now,
     clock,
@@ -168,6 +170,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     await Promise.race([closed, delay(lastWritesMs, undefined, { ref: false })]);
     servers.closeAllConnections();
     await closed;
+    await context.largeWork.close();
     await app.close();
   };
   let stopping: Promise<void> | undefined;

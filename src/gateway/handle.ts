@@ -7,6 +7,7 @@ import { type RequestBody, readBody } from './admission/body.ts';
 import type { BodyDeadlines } from './admission/body-deadlines.ts';
 import type { BufferBudget, BufferShare } from './admission/buffer-budget.ts';
 import { inspect } from './admission/inspect.ts';
+import { inspectLarge } from './admission/inspect-large.ts';
 import type { ModelRequest } from './admission/model-request.ts';
 import { Caller } from './answer/caller.ts';
 import { CallerGone } from './answer/caller-gone.ts';
@@ -24,6 +25,7 @@ import type { ErrorShape } from './errors/wire-errors.ts';
 import { quietly } from './guard.ts';
 import { followQueued } from './server/pipeline.ts';
 import { Progress, type RecordContext } from './server/progress.ts';
+import { largeBytes } from './thread/large-work.ts';
 
 /** Everything that requests share. */
 export interface GatewayContext extends NodesContext, RecordContext {
@@ -98,14 +100,15 @@ export async function answerModelCall(
   const body = await readRequest(context, caller, share);
   let call: ModelRequest | undefined;
   try {
+    const bounds = { restricted: key.models !== undefined, maxDepth: limits.jsonDepth };
+    const inspected =
+      body.size > largeBytes
+        ? await inspectLarge(context.largeWork, body, share, bounds)
+        : inspect(body.bytes, bounds);
     // The caller may have disconnected after its body was complete; no attempt would notice.
     if (caller.gone) throw new CallerGone();
-    const inspected = inspect(body.bytes, {
-      restricted: key.models !== undefined,
-      maxDepth: limits.jsonDepth,
-    });
     const inspection = unstreamed.has(format) ? { ...inspected, stream: false } : inspected;
-    progress.bytesIn = body.bytes.length;
+    progress.bytesIn = body.size;
     progress.wanted = inspection.model;
     if (inspection.stream) caller.watchSilence(context.silences);
     call = { format, key, share, inspection, headers, idempotencyKey, body, conversion: undefined };
@@ -145,7 +148,7 @@ export function shareOf({ budget }: GatewayContext, { resource: { metadata } }: 
 
 /** Reads the body. Answers `Expect: 100-continue` first if the caller sent it. */
 export function readRequest(
-  { limits, deadlines }: GatewayContext,
+  { limits, deadlines, largeWork }: GatewayContext,
   caller: Caller,
   share: BufferShare,
   most?: number,
@@ -161,7 +164,7 @@ export function readRequest(
   ) {
     caller.askForBody();
   }
-  return readBody(request, bounds, share, deadlines);
+  return readBody(request, bounds, share, deadlines, largeWork);
 }
 
 function checkContentType(type: string | undefined): void {

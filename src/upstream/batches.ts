@@ -1,5 +1,11 @@
+import { Turns } from './turns.ts';
+
 /** A task that is run together with those of other requests. */
 export interface BatchedTask {
+  /** Whose it is: where there is more than one turn of the event loop may do, owners take turns. */
+  readonly owner: string;
+  /** How much it has to look at, in bytes. */
+  readonly weight: number;
   /** Runs the task; called once for each `runTogether`. */
   runNow(): void;
   /** Receives what `runNow` threw: the other tasks of the batch still run. Must not throw. */
@@ -17,7 +23,12 @@ export interface BatchedWriter {
 /** Largest batch: it runs without waiting for more, so that its first entry does not wait long. */
 const most = 32;
 
+/** So many bytes are looked at in one turn of the event loop: a millisecond of work, two at worst. */
+const mostWeight = 128 * 1024;
+
 let tasks: BatchedTask[] = [];
+/** What earlier turns of the event loop had no time for. */
+const behind = new Turns<BatchedTask>();
 let writers: BatchedWriter[] = [];
 let isScheduled = false;
 
@@ -27,7 +38,7 @@ let isScheduled = false;
  * all requests before the next step.
  */
 export function runTogether(task: BatchedTask): void {
-  if (tasks.push(task) >= most) runAll();
+  if (tasks.push(task) >= most && behind.isEmpty) runAll();
   else schedule();
 }
 
@@ -52,19 +63,35 @@ function schedule(): void {
 function onWriteTurn(): void {
   isScheduled = false;
   writeAll();
-  // They were added after the tasks of this turn of the event loop had run.
-  if (tasks.length > 0) schedule();
+  // They were added after the tasks of this turn of the event loop had run, or had to wait.
+  if (tasks.length > 0 || !behind.isEmpty) schedule();
 }
 
 function runAll(): void {
   const batch = tasks;
   tasks = [];
+  let room = mostWeight;
   for (const task of batch) {
-    try {
-      task.runNow();
-    } catch (error) {
-      task.failed(error);
+    if (room <= 0 || !behind.isEmpty) {
+      behind.add(task.owner, task);
+      continue;
     }
+    room -= task.weight;
+    run(task);
+  }
+  for (let count = 0; room > 0 && count < most; count++) {
+    const task = behind.next();
+    if (task === undefined) return;
+    room -= task.weight;
+    run(task);
+  }
+}
+
+function run(task: BatchedTask): void {
+  try {
+    task.runNow();
+  } catch (error) {
+    task.failed(error);
   }
 }
 

@@ -40,6 +40,20 @@ export class ByteBlocks {
     return whole;
   }
 
+  /** All of it as it is held, for another thread to put together: `own` is the memory that nobody else uses. */
+  takePieces(): {
+    readonly pieces: readonly Uint8Array<ArrayBuffer>[];
+    readonly own: readonly ArrayBuffer[];
+  } {
+    const pieces = this.#held as Buffer<ArrayBuffer>[];
+    const own = pieces.slice(mostPieces).map(({ buffer }) => buffer);
+    const last = pieces.at(-1);
+    if (this.#block !== undefined && last !== undefined)
+      pieces[pieces.length - 1] = last.subarray(0, this.#filled);
+    this.clear();
+    return { pieces, own };
+  }
+
   clear(): void {
     this.#held = [];
     this.#block = undefined;

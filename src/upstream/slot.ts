@@ -4,11 +4,13 @@ import { type BatchedWriter, writeTogether } from './batches.ts';
 import type { Connect } from './connect.ts';
 import { errorCode } from './connect-error.ts';
 import { UpstreamError } from './error.ts';
-import type { AssembledBody } from './request.ts';
+import { type AssembledBody, PartedBody } from './request.ts';
 import { type ResponseListener, ResponseReader } from './response-reader.ts';
 
 /** Bodies up to this size are copied behind the head: writing one buffer costs less than writing two. */
 const copiedBytes = 16 * 1024;
+/** How much of a larger one is given to the socket at once. */
+const writtenAtOnce = 256 * 1024;
 /** How long an idle connection is kept, unless the node's `Keep-Alive` header says otherwise. */
 const keepAliveMs = 30_000;
 /** Subtracted from the time in the node's header, so that the node does not close the connection while a request is on its way. */
@@ -50,6 +52,8 @@ export class Slot implements BatchedWriter {
   #waiting: { readonly head: string; readonly body: Uint8Array | AssembledBody | undefined } | undefined;
   /** The buffer of a large body that was composed here, until it is written and the node answers. */
   #assembled: Buffer | undefined;
+  /** What of a large body is not yet given to the socket. */
+  #unwritten: readonly Uint8Array[] = [];
 
   /** `lifeMs`: lifetime of the connection. `onDisconnect` is called when an established socket has closed. */
   constructor(connect: Connect, lifeMs: number, onDisconnect: (slot: Slot) => void) {
@@ -80,7 +84,9 @@ export class Slot implements BatchedWriter {
 
   /** Whether the system has accepted all that was written to the socket, so that its memory is no longer read. */
   get flushed(): boolean {
-    return this.#socket?.destroyed === false && this.#socket.writableLength === 0;
+    return (
+      this.#unwritten.length === 0 && this.#socket?.destroyed === false && this.#socket.writableLength === 0
+    );
   }
 
   /** Sends a request as soon as the connection is established. `head` is latin1 text, its last empty line included. */
@@ -167,20 +173,35 @@ export class Slot implements BatchedWriter {
       socket.write(bytes);
     } else {
       socket.write(head, 'latin1');
-      const { user } = this;
-      socket.write(body instanceof Uint8Array ? body : this.#assemble(body), () => {
-        if (this.user === user) this.writtenMs = performance.now();
-      });
+      this.#unwritten = body instanceof Uint8Array ? [body] : this.#partsOf(body);
+      this.#writeNext(socket, this.user);
     }
     this.#batched = true;
     writeTogether(this);
   }
 
-  #assemble(body: AssembledBody): Buffer {
+  /**
+   * Writes the next piece of a large body when the system has taken the one before: all of it at once would keep the
+   * event loop, and with TLS all of it would be encrypted in a turn of the event loop.
+   */
+  #writeNext(socket: Socket, user: SlotUser | undefined): void {
+    const [part, ...others] = this.#unwritten;
+    if (part === undefined) {
+      if (this.user === user) this.writtenMs = performance.now();
+      return;
+    }
+    this.#unwritten = part.length > writtenAtOnce ? [part.subarray(writtenAtOnce), ...others] : others;
+    socket.write(part.subarray(0, writtenAtOnce), (error) => {
+      if (error === undefined || error === null) this.#writeNext(socket, user);
+    });
+  }
+
+  #partsOf(body: AssembledBody): readonly Uint8Array[] {
+    if (body instanceof PartedBody) return body.parts;
     // Not from Node.js's pool, because only memory of its own can be freed explicitly.
     this.#assembled = Buffer.allocUnsafeSlow(body.length);
     body.writeTo(this.#assembled, 0);
-    return this.#assembled;
+    return [this.#assembled];
   }
 
   writeNow(): void {

@@ -1,17 +1,19 @@
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keyWithHash, manifest, manifests, type Standalone, startStandalone } from '../support/standalone.ts';
 import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
 
-// One caller with a key, who does the worst that we know of with the default limits, beside an honest one.
-const mib = 1024 * 1024;
+// One caller with a key, who does the worst that we know of with the default limits, beside an honest one. Callers, node
+// and gateways are processes of their own. What the attack costs the machine is told apart from what it costs the gateway: the
+// honest caller is first measured while the same attack goes to another gateway.
 const [greedy, honest] = [keyWithHash(), keyWithHash()];
-const sockets = new Set<Socket>();
 let node: ScriptedUpstream;
 let thinking: Server;
-let standalone: Standalone;
+let attacked: Standalone;
+let other: Standalone;
 
 beforeAll(async () => {
   node = await startUpstream({ models: ['m'], keepRequests: false });
@@ -20,125 +22,92 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => thinking.listen(0, '127.0.0.1', resolve));
   const { port } = thinking.address() as AddressInfo;
   const quiet = { healthCheck: { mode: 'None' }, sync: { discovery: 'Never' } };
-  standalone = await startStandalone({
-    manifests: {
-      'all.yaml': manifests(
-        manifest('UpstreamNode', 'fast', { baseURL: node.url, manualModels: ['m'], ...quiet }),
-        manifest('UpstreamNode', 'thinking', {
-          ...{ baseURL: `http://127.0.0.1:${port}/v1`, manualModels: ['t'], ...quiet },
-        }),
-        manifest('APIKey', 'greedy', { hash: greedy.hash }),
-        manifest('APIKey', 'honest', { hash: honest.hash }),
-      ),
-    },
-  });
+  const start = () =>
+    startStandalone({
+      manifests: {
+        'all.yaml': manifests(
+          manifest('UpstreamNode', 'fast', { baseURL: node.url, manualModels: ['m'], ...quiet }),
+          manifest('UpstreamNode', 'thinking', {
+            ...{ baseURL: `http://127.0.0.1:${port}/v1`, manualModels: ['t'], ...quiet },
+          }),
+          manifest('APIKey', 'greedy', { hash: greedy.hash }),
+          manifest('APIKey', 'honest', { hash: honest.hash }),
+        ),
+      },
+    });
+  [attacked, other] = await Promise.all([start(), start()]);
 });
 afterAll(async () => {
-  for (const socket of sockets) socket.destroy();
-  await standalone[Symbol.asyncDispose]();
+  await Promise.all([attacked[Symbol.asyncDispose](), other[Symbol.asyncDispose]()]);
   await node.stop();
   thinking.close();
 });
 
-function head(path: string, fields: readonly string[]): string {
-  return [
-    `POST /v1${path} HTTP/1.1`,
-    `host: 127.0.0.1:${standalone.port}`,
-    `authorization: Bearer ${greedy.text}`,
-    'content-type: application/json',
-    ...fields,
-    '\r\n',
-  ].join('\r\n');
-}
-
-/** A connection that does `work` again whenever it has ended, until `signal`. Answers are thrown away. */
-async function again(signal: AbortSignal, work: (socket: Socket) => void): Promise<void> {
-  while (!signal.aborted) {
-    const socket = connect(standalone.port, '127.0.0.1');
-    sockets.add(socket);
-    socket.on('error', () => {}).resume();
-    work(socket);
-    const stop = () => socket.destroy();
-    signal.addEventListener('abort', stop);
-    await new Promise((resolve) => socket.once('close', resolve));
-    signal.removeEventListener('abort', stop);
-    sockets.delete(socket);
-    await delay(100);
+/** Runs `work` while another process attacks a gateway. */
+async function beside<T>({ port }: Standalone, work: () => Promise<T>): Promise<T> {
+  const file = new URL('../support/worst-caller/attacker.ts', import.meta.url).pathname;
+  const attacker = spawn(process.execPath, [file, String(port), greedy.text], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const ended = once(attacker, 'exit');
+  try {
+    // What it sends first it has to make, and the gateway's thread has to begin.
+    await delay(4_000);
+    expect(attacker.exitCode).toBeNull();
+    return await work();
+  } finally {
+    attacker.kill('SIGKILL');
+    await ended;
   }
 }
 
-async function attack(signal: AbortSignal): Promise<void> {
-  const text = (model: string) =>
-    JSON.stringify({ model, max_tokens: 1, messages: [{ role: 'user', content: 'x'.repeat(31 * mib) }] });
-  const bomb = gzipSync(text('t'));
-  const small = JSON.stringify({ model: 'unknown', messages: [] });
-  const bombTo = (path: string) => (socket: Socket) => {
-    socket.write(head(path, ['content-encoding: gzip', `content-length: ${bomb.length}`]));
-    socket.write(bomb);
-    // Refused or held: in the first case at once again.
-    socket.once('data', () => socket.destroy());
-  };
-  // Bodies that never end. 32 KB of gzip hold 32 MiB; plain ones fill what is left. Who is refused gives back all it held.
-  const slowly = (bytes: Buffer, fields: readonly string[]) => (socket: Socket) => {
-    socket.write(head('/chat/completions', [...fields, `content-length: ${bytes.length + 100}`]));
-    socket.write(bytes);
-    socket.once('data', () => socket.destroy());
-  };
-  const unended = gzipSync(Buffer.alloc(32 * mib - 8 * 1024, 'x')).subarray(0, -100);
-  for (let i = 0; i < 8; i++) void again(signal, slowly(unended, ['content-encoding: gzip']));
-  await delay(1_000);
-  for (const [count, bytes] of [
-    [40, 64 * 1024],
-    [40, 4 * 1024],
-    [40, 512],
-  ] as const) {
-    for (let i = 0; i < count; i++) void again(signal, slowly(Buffer.alloc(bytes, 'x'), []));
-    await delay(300);
-  }
-  await delay(1_000);
-  for (let i = 0; i < 4; i++) void again(signal, bombTo('/chat/completions'));
-  for (let i = 0; i < 2; i++) void again(signal, bombTo('/messages'));
-  for (let i = 0; i < 2; i++) {
-    void again(signal, (socket) => {
-      const request = head('/chat/completions', [`content-length: ${small.length}`]) + small;
-      socket.write(request.repeat(250));
-      socket.on('data', () => {
-        if (socket.bytesRead > 50_000) socket.destroy();
-      });
-    });
-  }
-}
+const content = 'x'.repeat(10_000);
+const kinds = [
+  ['/chat/completions', {}],
+  ['/chat/completions', { stream: true }],
+  ['/messages', { max_tokens: 10 }],
+] as const;
 
-/** Latencies in milliseconds, ascending, of requests of 10 KB for so long. Each must be answered 200. */
+/** Latencies in milliseconds, ascending, of requests of 10 KB, plain, streamed and converted. Each must be answered 200. */
 async function latencies(ms: number): Promise<number[]> {
-  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x'.repeat(10_000) }] });
   const taken: number[] = [];
   const end = performance.now() + ms;
-  while (performance.now() < end) {
+  for (let count = 0; performance.now() < end; count++) {
+    const [path, more] = kinds[count % kinds.length] ?? kinds[0];
     const began = performance.now();
-    const answer = await fetch(`${standalone.baseURL}/chat/completions`, {
+    const answer = await fetch(`${attacked.baseURL}${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${honest.text}`, 'content-type': 'application/json' },
-      body,
+      body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content }], ...more }),
     });
     expect(answer.status).toBe(200);
     await answer.arrayBuffer();
     taken.push(performance.now() - began);
-    await delay(10);
+    await delay(5);
   }
   return taken.toSorted((a, b) => a - b);
 }
 
 const at = (sorted: readonly number[], part: number): number => sorted[Math.floor(sorted.length * part)] ?? 0;
 
+/** Worst lag of the attacked gateway's event loop since the last call, in milliseconds. */
+async function worstLag(): Promise<number> {
+  const text = await (await fetch(`${attacked.admin}/metrics`)).text();
+  return Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1]) * 1000;
+}
+
 test('the worst caller with the default limits leaves an honest one its answers, in time', async () => {
-  await latencies(500);
-  const alone = await latencies(2_000);
-  const stop = new AbortController();
-  void attack(stop.signal);
-  // Every one of them is answered 200: before keys had shares the memory was full for all within a second.
-  const beside = await latencies(8_000);
-  stop.abort();
-  // Its work takes the time of the same event loop: a body of 32 MiB is looked at in some 50 ms, and converted in some 300.
-  expect(at(beside, 0.99)).toBeLessThan(2 * at(alone, 0.99) + 3_000);
+  await latencies(1_000);
+  const alone = await latencies(3_000);
+  await worstLag();
+  const elsewhere = await beside(other, () => latencies(8_000));
+  const lagElsewhere = await worstLag();
+  const here = await beside(attacked, () => latencies(8_000));
+  const lag = await worstLag();
+  const p99 = { alone: at(alone, 0.99), elsewhere: at(elsewhere, 0.99), here: at(here, 0.99) };
+  console.log({ ...p99, lag, lagElsewhere, count: here.length });
+  // What is aimed for is twice its own; the rest is for machines on which others work. With bodies inspected and
+  // converted by the event loop these were seconds.
+  expect(p99.here).toBeLessThan(2 * Math.max(p99.alone, p99.elsewhere) + 250);
+  expect(lag).toBeLessThan(2 * lagElsewhere + 250);
 });

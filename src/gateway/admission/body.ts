@@ -1,48 +1,66 @@
 import type { IncomingMessage } from 'node:http';
-import type { Transform } from 'node:stream';
-import {
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createZstdDecompress,
-} from 'node:zlib';
 import { freeBuffer } from '../../runtime/node-internals.ts';
 import { type BatchedTask, runTogether } from '../../upstream/batches.ts';
 import { ByteBlocks } from '../../upstream/byte-blocks.ts';
+import { type AssembledBody, PartedBody } from '../../upstream/request.ts';
 import { CallerGone } from '../answer/caller-gone.ts';
 import { GatewayError } from '../errors/errors.ts';
 import { guarded } from '../guard.ts';
 import type { Limits } from '../limits.ts';
+import { decode, isKnownEncoding } from '../thread/decode.ts';
+import { type LargeWork, largeBytes } from '../thread/large-work.ts';
 import { type BodyDeadlines, PendingBody } from './body-deadlines.ts';
 import type { BufferShare } from './buffer-budget.ts';
 import { type Inspection, withModel } from './inspect.ts';
 
-/** RFC 9659: 8 MiB. By itself zstd takes up to 128 MiB when the caller's frame asks for it, beside the bound on bodies. */
-const zstdWindowLog = 23;
-
-const decoders: Readonly<Record<string, () => Transform>> = {
-  gzip: () => createGunzip(),
-  'x-gzip': () => createGunzip(),
-  deflate: () => createInflate(),
-  br: () => createBrotliDecompress(),
-  zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: zstdWindowLog } }),
-};
+/** Encoded bodies up to this are decoded at once; what unfolds beyond `largeBytes` is decoded in the thread, as larger ones are. */
+const mostEncoded = 64 * 1024;
 
 /** A request body in memory. `release` once it is sent for good: a stream may run long after. */
 export class RequestBody {
+  /** In bytes. */
+  readonly size: number;
   #bytes: Buffer;
+  /** Of a large body: what it is put together from, in the thread. */
+  #pieces: Pieces | undefined;
+  #released = false;
   readonly #share: BufferShare;
   readonly #readers: { readonly sent: boolean }[] = [];
-  /** Bytes of the copy under another name. */
-  #copied = 0;
 
-  constructor(bytes: Buffer, share: BufferShare) {
-    this.#bytes = bytes;
+  constructor(body: Buffer | Pieces, size: number, share: BufferShare) {
+    this.size = size;
+    this.#bytes = Buffer.isBuffer(body) ? body : nothing;
+    this.#pieces = Buffer.isBuffer(body) ? undefined : body;
     this.#share = share;
   }
 
+  /** What a large body consists of until it was inspected in the thread; undefined for all others. Given once. */
+  takePieces(): Pieces | undefined {
+    const pieces = this.#pieces;
+    this.#pieces = undefined;
+    return pieces;
+  }
+
+  /** The bytes for the thread: the very memory, which `putBack` returns, or a copy of what shares its memory with others. */
+  lendBytes(): Uint8Array<ArrayBuffer> {
+    const { buffer } = this.#bytes;
+    if (!(buffer instanceof ArrayBuffer) || buffer.byteLength !== this.#bytes.length)
+      return new Uint8Array(this.#bytes);
+    this.#bytes = nothing;
+    return new Uint8Array(buffer);
+  }
+
+  /** The thread has done its work. */
+  putBack(bytes: Uint8Array<ArrayBuffer>): void {
+    if (this.#bytes.length > 0) return;
+    this.#bytes = Buffer.from(bytes.buffer);
+    if (this.#released) this.#free();
+  }
+
+  /** All of it. Of a large body only while no thread has it; before it was inspected it is put together here. */
   get bytes(): Buffer {
+    const pieces = this.takePieces();
+    if (pieces !== undefined) this.#bytes = Buffer.concat(pieces.pieces, this.size);
     return this.#bytes;
   }
 
@@ -51,55 +69,58 @@ export class RequestBody {
     this.#readers.push(reader);
   }
 
-  /**
-   * The body with another model name. Where that is a copy it takes as much of the key's share again, until the next one or
-   * the release. Throws GatewayError where there is no room for it.
-   */
-  named(name: string, inspection: Inspection): Buffer {
+  /** The body with another model name; the rest of it is not copied. */
+  named(name: string, inspection: Inspection): Buffer | AssembledBody {
     if (name === inspection.model) return this.#bytes;
-    this.#share.give(this.#copied);
-    this.#copied = 0;
-    const refused = this.#share.take(this.#bytes.length);
-    if (refused !== undefined) throw refused;
-    this.#copied = this.#bytes.length;
-    return withModel(this.#bytes, inspection, name);
+    return new PartedBody(withModel(this.#bytes, inspection, name));
   }
 
   /** Lets the memory go. May be called twice. */
   release(): void {
-    this.#share.give(this.#bytes.length + this.#copied);
-    this.#copied = 0;
+    if (this.#released) return;
+    this.#released = true;
+    this.#share.give(this.size);
+    this.#free();
+  }
+
+  #free(): void {
     if (this.#readers.every(({ sent }) => sent)) freeBuffer(this.#bytes);
     this.#bytes = nothing;
+    this.#pieces = undefined;
   }
 }
+
+type Pieces = ReturnType<ByteBlocks['takePieces']>;
 
 const nothing = Buffer.alloc(0);
 
 /**
- * Reads a request body and undoes its `content-encoding`. Sizes are counted after decoding, piece by piece, so that
- * a decompression bomb never gets to unfold. Throws GatewayError, or CallerGone when the caller left before its end came.
+ * Reads a request body and undoes its `content-encoding`. Sizes are bounded before and after decoding, so that a
+ * decompression bomb never gets to unfold. Throws GatewayError, or CallerGone when the caller left before its end came.
  */
 export function readBody(
   request: IncomingMessage,
   limits: Pick<Limits, 'bodyBytes' | 'bodyIdleMs' | 'bodyTotalMs'>,
   share: BufferShare,
   deadlines: BodyDeadlines,
+  work: LargeWork,
 ): Promise<RequestBody> {
-  const decoder = decoderOf(request.headers['content-encoding']);
+  const encoding = encodingOf(request.headers['content-encoding']);
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
   return new Promise((resolve, reject) => {
-    new BodyReading({ request, decoder, limits, share, deadlines, resolve, reject }).begin();
+    new BodyReading({ request, encoding, limits, share, deadlines, work, resolve, reject }).begin();
   });
 }
 
 interface ReadingOptions {
   readonly request: IncomingMessage;
-  readonly decoder: Transform | undefined;
+  /** Undefined where it has none. */
+  readonly encoding: string | undefined;
   readonly limits: Pick<Limits, 'bodyBytes' | 'bodyIdleMs' | 'bodyTotalMs'>;
   readonly share: BufferShare;
   readonly deadlines: BodyDeadlines;
+  readonly work: LargeWork;
   readonly resolve: (body: RequestBody) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -115,29 +136,29 @@ class BodyReading extends PendingBody implements BatchedTask {
     this.#options = options;
   }
 
+  get owner(): string {
+    return this.#options.share.owner;
+  }
+
+  /** A large one is looked at elsewhere. */
+  get weight(): number {
+    return this.#blocks.size > largeBytes ? 0 : this.#blocks.size;
+  }
+
   begin(): void {
-    const { request, decoder, deadlines } = this.#options;
+    const { request, deadlines } = this.#options;
     deadlines.add(this);
-    const source = decoder ?? request;
-    source.on(
+    request.on(
       'data',
       guarded(this, (piece: Buffer) => this.#take(piece)),
     );
-    source.on(
+    request.on(
       'end',
       guarded(this, () => this.#end()),
     );
     request.on('close', () => {
       if (!request.complete) this.failed(new CallerGone());
     });
-    if (decoder === undefined) return;
-    // A reset is followed by 'close'.
-    request.on('error', ignore);
-    decoder.on('error', () => {
-      const message = 'The request body does not match its content-encoding.';
-      this.#fail(new GatewayError('invalid_encoding', message));
-    });
-    request.pipe(decoder);
   }
 
   /** Not by `#fail` alone: what waits for the body must be told whatever else goes wrong. */
@@ -183,19 +204,50 @@ class BodyReading extends PendingBody implements BatchedTask {
 
   runNow(): void {
     // Nothing of it stays here: the listeners live as long as the request, whose answer may be a stream of an hour.
-    this.#options.resolve(new RequestBody(this.#blocks.take(), this.#options.share));
+    const { encoding, share, resolve } = this.#options;
+    if (encoding !== undefined) {
+      this.#decode(encoding).then(resolve, (error: unknown) => this.failed(error));
+      return;
+    }
+    const { size } = this.#blocks;
+    const body = size > largeBytes ? this.#blocks.takePieces() : this.#blocks.take();
+    resolve(new RequestBody(body, size, share));
+  }
+
+  async #decode(encoding: string): Promise<RequestBody> {
+    const { limits, share, work } = this.#options;
+    const { size } = this.#blocks;
+    let { pieces, own } = this.#blocks.takePieces();
+    let decoded: ReturnType<typeof decode> = 'too large';
+    try {
+      if (size <= mostEncoded) {
+        pieces = [Uint8Array.from(Buffer.concat(pieces, size))];
+        own = [];
+        decoded = decode(encoding, pieces[0] ?? nothing, Math.min(largeBytes, limits.bodyBytes));
+      }
+      if (decoded === 'too large') {
+        const wish = { pieces, encoding, most: limits.bodyBytes };
+        decoded = await work.run('decode', wish, { owner: share.owner, transfer: own });
+      }
+    } finally {
+      share.give(size);
+    }
+    if (decoded === 'too large') throw tooLarge(limits.bodyBytes);
+    if (decoded === 'invalid')
+      throw new GatewayError('invalid_encoding', 'The request body does not match its content-encoding.');
+    const refused = share.take(decoded.length);
+    if (refused !== undefined) throw refused;
+    const large = { pieces: [decoded], own: [decoded.buffer] };
+    const small = Buffer.from(decoded.buffer, decoded.byteOffset, decoded.length);
+    return new RequestBody(decoded.length > largeBytes ? large : small, decoded.length, share);
   }
 
   #fail(error: unknown): void {
     if (this.#over) return;
     this.#finish();
-    const { request, decoder, share, reject } = this.#options;
+    const { share, reject } = this.#options;
     share.give(this.#blocks.size);
     this.#blocks.clear();
-    if (decoder !== undefined) {
-      request.unpipe(decoder);
-      decoder.destroy();
-    }
     reject(error);
   }
 
@@ -205,14 +257,10 @@ class BodyReading extends PendingBody implements BatchedTask {
   }
 }
 
-function ignore(): void {}
-
-function decoderOf(encoding: string | undefined): Transform | undefined {
-  if (encoding === undefined) return undefined;
-  const name = encoding.trim().toLowerCase();
+function encodingOf(header: string | undefined): string | undefined {
+  const name = header?.trim().toLowerCase() ?? '';
   if (name === '' || name === 'identity') return undefined;
-  const create = Object.hasOwn(decoders, name) ? decoders[name] : undefined;
-  if (create !== undefined) return create();
+  if (isKnownEncoding(name)) return name;
   const message = 'The content-encoding is not supported; use one of gzip, deflate, br, zstd, or none.';
   throw new GatewayError('unsupported_media_type', message);
 }

@@ -5,6 +5,8 @@ const reservedPart = 1 / 4;
 
 /** What one key may take of a BufferBudget. */
 export interface BufferShare {
+  /** The key's id, which no other key has. */
+  readonly owner: string;
   /** Takes `bytes`, all of them, or none and returns what to tell the caller. */
   take(bytes: number): GatewayError | undefined;
   /** Gives back what was taken. */
@@ -36,7 +38,7 @@ export class BufferBudget {
 
   /** The share of a key, by an id that no other key has. */
   of(key: string): BufferShare {
-    return { take: (bytes) => this.#take(key, bytes), give: (bytes) => this.#give(key, bytes) };
+    return { owner: key, take: (bytes) => this.#take(key, bytes), give: (bytes) => this.#give(key, bytes) };
   }
 
   #take(key: string, bytes: number): GatewayError | undefined {

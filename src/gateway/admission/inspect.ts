@@ -82,14 +82,9 @@ export function scanBody(body: Buffer, maxDepth: number, onMember: OnMember): Sc
   }
 }
 
-/** The body with another model name; all other bytes stay as the caller wrote them. */
-export function withModel(body: Buffer, { model, modelStart, modelEnd }: Inspection, name: string): Buffer {
-  if (name === model) return body;
-  return Buffer.concat([
-    body.subarray(0, modelStart),
-    Buffer.from(JSON.stringify(name)),
-    body.subarray(modelEnd),
-  ]);
+/** The parts of the body with another model name; all other bytes stay where they are, as the caller wrote them. */
+export function withModel(body: Buffer, { modelStart, modelEnd }: Inspection, name: string): Buffer[] {
+  return [body.subarray(0, modelStart), Buffer.from(JSON.stringify(name)), body.subarray(modelEnd)];
 }
 
 /** Whether a key that begins with this byte can be one of ours: model(s), fallbacks, stream, or one written with escapes. */

@@ -15,7 +15,7 @@ export type OnMember = (keyStart: number, keyEnd: number, valueStart: number, va
 /** What the values of a JSON object hold. */
 export interface Scanned {
   /** Where the long strings start and stop, flat: offsets of their quotes, stops exclusive. */
-  readonly longStrings: readonly number[];
+  readonly longStrings: readonly number[] | Uint32Array;
   /** Whether a number below the top level may be written otherwise by `JSON.stringify`, as 1.0 or 9223372036854775807. */
   readonly oddNumbers: boolean;
 }

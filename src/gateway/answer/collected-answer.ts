@@ -16,6 +16,7 @@ import {
 } from '../attempt/failure.ts';
 import type { Fallible } from '../guard.ts';
 import type { Limits } from '../limits.ts';
+import { largeBytes } from '../thread/large-work.ts';
 
 /** Gets the whole answer. Exactly one of `answered` and `failedWith` is called, once; neither after `abort`. */
 export interface CollectedListener extends Fallible {
@@ -53,6 +54,16 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
     this.#connection = connection;
     this.#listener = listener;
     this.#exchange = start(this);
+  }
+
+  get owner(): string {
+    return this.#share.owner;
+  }
+
+  /** A large one is looked at elsewhere. */
+  get weight(): number {
+    const { length } = this.#whole ?? nothing;
+    return length > largeBytes ? 0 : length;
   }
 
   abort(): void {
@@ -133,6 +144,8 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
     this.#blocks.clear();
   }
 }
+
+const nothing = Buffer.alloc(0);
 
 /** The fault for a body with a content-encoding, although none was asked for. */
 export function unreadable(): UpstreamFault {

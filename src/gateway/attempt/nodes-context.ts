@@ -4,6 +4,7 @@ import type { Router } from '../../routing/route.ts';
 import type { Pools } from '../../upstream/pools.ts';
 import type { ConversionReports } from '../conversion/conversion-reports.ts';
 import type { Limits } from '../limits.ts';
+import type { LargeWork } from '../thread/large-work.ts';
 import type { AttemptReports } from './attempt-reports.ts';
 import type { Circuits } from './circuits.ts';
 
@@ -21,6 +22,8 @@ export interface NodesContext {
   readonly countReports: AttemptReports;
   /** Reports conversions. */
   readonly conversions: ConversionReports;
+  /** Where large bodies and answers are converted. */
+  readonly largeWork: LargeWork;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** A monotonic clock in milliseconds. */

@@ -6,7 +6,7 @@ import type { Candidate } from '../../store/store.ts';
 import type { UpstreamPath } from '../../upstream/paths.ts';
 import type { ModelRequest } from '../admission/model-request.ts';
 import type { Caller } from '../answer/caller.ts';
-import { conversionOf, convertFor } from '../conversion/convert-for.ts';
+import { conversionOf, convertFor, wantsNative } from '../conversion/convert-for.ts';
 import { convertedAttempt } from '../conversion/converted-attempt.ts';
 import { answerEstimate } from '../conversion/count-tokens.ts';
 import { modelRefused } from '../models.ts';
@@ -63,7 +63,8 @@ export async function tryNodes(
     const pick = router.next(inspection.model, key, format, tried, wish);
     if (pick === undefined) break;
     if (pick === 'ask') {
-      wish = conversionOf(context, request).needsNative() ? 'preferred' : 'any';
+      wish = (await wantsNative(context, request)) ? 'preferred' : 'any';
+      if (caller.gone) return 'gone';
       continue;
     }
     if ('code' in pick) {
@@ -75,7 +76,13 @@ export async function tryNodes(
     const { node, model } = candidate;
     tried.add(node.id);
     const native = pick.native && request.conversion?.begun !== true;
-    const prepared = native ? 'as it is' : convertFor(context, request, candidate);
+    const preparing = native ? 'as it is' : convertFor(context, request, candidate);
+    const prepared = preparing instanceof Promise ? await preparing : preparing;
+    // While it was prepared elsewhere: nobody would tell the attempt.
+    if (caller.gone && preparing instanceof Promise) {
+      if (prepared === 'converted') context.circuits.abandoned(candidate);
+      return 'gone';
+    }
     if (prepared === 'estimate') {
       giveEstimate(context, caller, request, tries);
       return undefined;
@@ -114,7 +121,7 @@ export async function tryNodes(
     tries.failed = [...(tries.failed ?? []), reports.failed(candidate, failure)];
     span?.failed(failure.outcome);
     if (native && format === 'count_tokens' && lacksCount(failure)) {
-      const impossible = convertFor(context, request, candidate);
+      const impossible = await convertFor(context, request, candidate);
       if (impossible instanceof ConversionError) return impossible;
       giveEstimate(context, caller, request, tries);
       return undefined;
@@ -139,7 +146,7 @@ function giveEstimate(context: NodesContext, caller: Caller, request: ModelReque
 }
 
 function attempt(
-  { circuits, pools, limits, reports }: NodesContext,
+  { pools, limits, reports }: NodesContext,
   caller: Caller,
   { format, inspection, headers, body }: ModelRequest,
   candidate: Candidate,
@@ -149,13 +156,6 @@ function attempt(
   const { node, model } = candidate;
   const { credentials } = node;
   if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);
-  let bytes: Buffer;
-  try {
-    bytes = body.named(model, inspection);
-  } catch (error) {
-    circuits.abandoned(candidate);
-    throw error;
-  }
   return new Promise((settle) => {
     const made = new Attempt(
       pools.pool(node.id, credentials.connection),
@@ -164,7 +164,7 @@ function attempt(
         method: 'POST',
         path: paths[format],
         headers: span === undefined ? headers : span.headers(headers),
-        body: bytes,
+        body: body.named(model, inspection),
       },
       {
         caller,

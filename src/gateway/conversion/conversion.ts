@@ -1,10 +1,11 @@
-import type { ChatRequest } from '../../convert/chat-request.ts';
 import type { ConvertedError } from '../../convert/conversion.ts';
 import { ConversionError } from '../../convert/conversion-error.ts';
 import { type Converted, type ConvertedFormat, convertedFormats } from '../../convert/converted-formats.ts';
 import type { Dialect } from '../../convert/dialect.ts';
 import { randomId } from '../../convert/ids.ts';
+import { estimateTokens, tokenizeRequest } from '../../convert/messages-count.ts';
 import { needsNative } from '../../convert/needs-native.ts';
+import { stateOf } from '../../convert/portable-state.ts';
 import type { UpstreamFault } from '../../convert/upstream-fault.ts';
 import { dialectOf } from '../../routing/candidate-dialect.ts';
 import type { Candidate } from '../../store/store.ts';
@@ -12,6 +13,7 @@ import type { AssembledBody } from '../../upstream/request.ts';
 import type { BufferShare } from '../admission/buffer-budget.ts';
 import type { Scanned } from '../admission/json-scan.ts';
 import { GatewayError } from '../errors/errors.ts';
+import type { Jobs } from '../thread/jobs.ts';
 import { LongTexts } from './long-texts.ts';
 
 /** What conversions are called. Constants: a text put together for each request is hashed anew by all who count it. */
@@ -31,6 +33,21 @@ export const conversionNames: readonly ConversionName[] = Object.values(names);
 
 const nothing: Scanned = { longStrings: [], oddNumbers: false };
 
+/** The caller's body. */
+interface Source {
+  readonly size: number;
+  readonly bytes: Buffer;
+}
+
+type ConvertedElsewhere = Exclude<Jobs['convert']['result'], { readonly refusal: unknown }>;
+
+const noBytes = new Uint8Array();
+const noMessages = { model: '', messages: [] };
+
+function allSent(): never {
+  throw new Error('every chat request was sent already');
+}
+
 /** What a body that is converted takes besides its own bytes: it parsed, and what is sent. */
 const copies = 2;
 
@@ -45,23 +62,26 @@ export class Conversion {
   /** Whether the caller has been sent the head of a converted stream: from then on every node is converted for. */
   begun = false;
   name: ConversionName;
-  readonly #strict: boolean;
+  readonly strict: boolean;
+  readonly scanned: Scanned;
   readonly #now: () => number;
   readonly #share: BufferShare;
-  readonly #scanned: Scanned;
   #held: number;
-  #bytes: Buffer | undefined;
+  #source: Source | undefined;
   #body: unknown;
   #current: Converted | undefined;
   #texts = new LongTexts();
+  /** What was converted in the thread, as it is sent, and the tokens that it counted. */
+  #written: Uint8Array[] | undefined;
+  #estimate: number | undefined;
 
   /**
    * `share` bounds what is held; without room for this request GatewayError is thrown. `scanned` is what
-   * the inspection found in `bytes`.
+   * the inspection found in `source`, whose bytes are read when they are first needed.
    */
   constructor(
     format: ConvertedFormat,
-    bytes: Buffer,
+    source: Source,
     options: {
       readonly strict: boolean;
       readonly now: () => number;
@@ -70,15 +90,15 @@ export class Conversion {
     },
   ) {
     this.#share = options.share;
-    this.#held = bytes.length * copies;
+    this.#held = source.size * copies;
     const refused = this.#share.take(this.#held);
     if (refused !== undefined) throw refused;
     this.format = format;
     this.name = format === 'count_tokens' ? names.estimate : names[format];
-    this.#bytes = bytes;
-    this.#strict = options.strict;
+    this.#source = source;
+    this.strict = options.strict;
     this.#now = options.now;
-    this.#scanned = options.scanned ?? nothing;
+    this.scanned = options.scanned ?? nothing;
   }
 
   /**
@@ -88,8 +108,9 @@ export class Conversion {
   prepare(candidate: Candidate): ConversionError | undefined {
     try {
       const dialect = dialectOf(candidate);
-      this.#current = this.#convert(candidate.model, dialect, this.#strict);
-      if (this.format === 'count_tokens') this.name = dialect.tokenize ? names.tokenize : names.estimate;
+      this.#current = this.#convert(candidate.model, dialect, this.strict);
+      this.#written = undefined;
+      this.#nameCount(dialect);
       return undefined;
     } catch (error) {
       if (error instanceof ConversionError) return error;
@@ -105,7 +126,34 @@ export class Conversion {
 
   /** Whether requests to the node are still to be written: a stream of several choices asks for one after the other. */
   get isUnsent(): boolean {
-    return this.#current !== undefined && this.#current.chats.length > 0;
+    return (this.#written ?? this.#current?.chats ?? []).length > 0;
+  }
+
+  /** Takes what the thread made of the request for this candidate. */
+  take(candidate: Candidate, { texts, chats, dropped, lossy, state, estimate }: ConvertedElsewhere): void {
+    const back = convertedFormats[this.format].wayBack(stateOf(state, randomId, this.#now));
+    this.#current = { choices: chats.length, chats: [], dropped, lossy, state, ...back };
+    this.#written = chats.map((place) => texts[place] ?? noBytes);
+    this.#estimate = estimate;
+    this.#nameCount(dialectOf(candidate));
+  }
+
+  /** The next request to the node, as it is sent. Throws where all were sent. */
+  takeNext(): Uint8Array | AssembledBody {
+    if (this.#written !== undefined) return this.#written.shift() ?? allSent();
+    return this.#texts.body(this.current.chats.shift() ?? allSent());
+  }
+
+  /** What asks a node to count the tokens. */
+  tokenizeBody(): Uint8Array {
+    const [written] = this.#written ?? [];
+    return written ?? Buffer.from(JSON.stringify(tokenizeRequest(this.current.chats[0] ?? noMessages)));
+  }
+
+  /** Our own count of the tokens. */
+  estimate(): number {
+    const [chat] = this.current.chats;
+    return this.#estimate ?? (chat === undefined ? 1 : estimateTokens(chat));
   }
 
   /** `x-model-gateway-conversion` and `-dropped`, flat. The paths are bounded and printable already. */
@@ -126,11 +174,6 @@ export class Conversion {
     return needsNative(this.format, this.#parsed(), this.#now);
   }
 
-  /** A chat request of this conversion as it is sent. */
-  body(chat: ChatRequest): AssembledBody {
-    return this.#texts.body(chat);
-  }
-
   refusal(error: ConversionError): ConvertedError {
     return convertedFormats[this.format].refusal(error);
   }
@@ -144,9 +187,14 @@ export class Conversion {
   release(): void {
     this.#share.give(this.#held);
     this.#held = 0;
-    this.#bytes = undefined;
+    this.#source = undefined;
     this.#body = undefined;
+    this.#written = undefined;
     this.#texts = new LongTexts();
+  }
+
+  #nameCount(dialect: Dialect): void {
+    if (this.format === 'count_tokens') this.name = dialect.tokenize ? names.tokenize : names.estimate;
   }
 
   #convert(model: string, dialect: Dialect, strict: boolean): Converted {
@@ -155,13 +203,13 @@ export class Conversion {
   }
 
   #parsed(): unknown {
-    if (this.#bytes === undefined) return this.#body;
+    if (this.#source === undefined) return this.#body;
     try {
-      this.#body = this.#texts.parse(this.#bytes, this.#scanned);
+      this.#body = this.#texts.parse(this.#source.bytes, this.scanned);
     } catch {
       throw new GatewayError('invalid_json', 'The request body is not valid JSON.');
     }
-    this.#bytes = undefined;
+    this.#source = undefined;
     return this.#body;
   }
 }

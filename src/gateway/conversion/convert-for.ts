@@ -3,6 +3,10 @@ import type { PickedCandidate } from '../../routing/route.ts';
 import type { ModelRequest } from '../admission/model-request.ts';
 import type { NodesContext } from '../attempt/nodes-context.ts';
 import { Conversion } from './conversion.ts';
+import { isLarge, needsNativeLarge, prepareLarge } from './large-conversion.ts';
+
+/** What became of a request for a node. */
+type Prepared = 'converted' | 'estimate' | ConversionError;
 
 /** The conversion of a request, made when the first node needs it. */
 export function conversionOf({ now }: NodesContext, request: ModelRequest): Conversion {
@@ -11,7 +15,7 @@ export function conversionOf({ now }: NodesContext, request: ModelRequest): Conv
   if (format === 'chat' || format === 'embeddings') throw new Error(`${format} is passed through everywhere`);
   const { kind, spec } = key.resource;
   const strict = kind === 'APIKey' && spec.conversion === 'Strict';
-  request.conversion = new Conversion(format, body.bytes, {
+  request.conversion = new Conversion(format, body, {
     strict,
     now,
     share,
@@ -22,22 +26,44 @@ export function conversionOf({ now }: NodesContext, request: ModelRequest): Conv
 }
 
 /**
- * Converts a request for a node that does not speak its format. `estimate` where tokens are to be counted and the node
- * cannot do that: then, as where the conversion is refused, nobody is asked. Throws GatewayError.
+ * Converts a request for a node that does not speak its format; a large one elsewhere, for which a promise is given.
+ * `estimate` where tokens are to be counted and the node cannot do that: then, as where the conversion is refused, nobody
+ * is asked. Throws GatewayError.
  */
 export function convertFor(
   context: NodesContext,
   request: ModelRequest,
   candidate: PickedCandidate,
-): 'converted' | 'estimate' | ConversionError {
-  // Where no attempt is made, which was to be a probe, another request may be it.
+): Prepared | Promise<Prepared> {
   let isAttempted = false;
-  try {
-    const conversion = conversionOf(context, request);
-    const refusal = conversion.prepare(candidate);
+  const prepared = (conversion: Conversion, refusal: ConversionError | undefined): Prepared => {
     isAttempted = refusal === undefined && !conversion.estimates(candidate);
     return isAttempted ? 'converted' : (refusal ?? 'estimate');
-  } finally {
+  };
+  // Where no attempt is made, which was to be a probe, another request may be it.
+  const settled = (): void => {
     if (!isAttempted) context.circuits.abandoned(candidate);
+  };
+  try {
+    const conversion = conversionOf(context, request);
+    if (isLarge(request)) {
+      return prepareLarge(context.largeWork, request, conversion, candidate)
+        .then((refusal) => prepared(conversion, refusal))
+        .finally(settled);
+    }
+    const result = prepared(conversion, conversion.prepare(candidate));
+    settled();
+    return result;
+  } catch (error) {
+    settled();
+    throw error;
   }
+}
+
+/** Whether the conversion of a request would lose something wherever it goes; of a large one a promise of that. */
+export function wantsNative(context: NodesContext, request: ModelRequest): boolean | Promise<boolean> {
+  const conversion = conversionOf(context, request);
+  return isLarge(request)
+    ? needsNativeLarge(context.largeWork, request, conversion)
+    : conversion.needsNative();
 }

@@ -22,7 +22,7 @@ export function convertedAttempt(
 ): Promise<AttemptResult> {
   const { node } = candidate;
   const { credentials } = node;
-  const { pools, limits, log, reports, conversions } = context;
+  const { pools, limits, log, reports, conversions, largeWork } = context;
   if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);
   const conversion = conversionOf(context, request);
   conversions.ran(conversion.name, conversion.current.dropped);
@@ -36,6 +36,7 @@ export function convertedAttempt(
       idempotencyKey: request.idempotencyKey,
       limits,
       share: request.share,
+      largeWork,
       log,
       candidate,
       reports,

@@ -1,5 +1,7 @@
 import { readChatBody } from '../../convert/chat-body.ts';
 import type { ChatAnswer } from '../../convert/chat-reply.ts';
+import type { ChatUsage } from '../../convert/chat-usage.ts';
+import { portableState } from '../../convert/portable-state.ts';
 import { UpstreamFault } from '../../convert/upstream-fault.ts';
 import type { UpstreamHeaders } from '../../upstream/headers.ts';
 import type { CallerListener } from '../answer/caller.ts';
@@ -8,8 +10,12 @@ import { addTokenUsage, chatTokenUsage } from '../answer/token-usage.ts';
 import { endByFault, type Interrupted } from '../attempt/end-by-fault.ts';
 import { type Failure, faultFailure } from '../attempt/failure.ts';
 import { callerHeaders } from '../attempt/headers.ts';
+import { largeBytes } from '../thread/large-work.ts';
 import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
 import { maskFault } from './mask-fault.ts';
+
+/** How much of a large answer is written at once. */
+const pieceBytes = 64 * 1024;
 
 /**
  * An attempt whose answer is converted as a whole. A request of several choices asks the node for each, a few at one
@@ -19,6 +25,11 @@ export class ConvertedPlain implements CallerListener, Interrupted {
   readonly #options: ConvertedOptions;
   readonly #asked = new Set<CollectedAnswer>();
   readonly #answers: ChatAnswer[] = [];
+  /** The same as they came, of a request with several choices or with a large answer. */
+  readonly #bodies: Buffer[] = [];
+  #isLarge = false;
+  /** What of a large answer is still to be written. */
+  #unwritten: Uint8Array | undefined;
   #next = 0;
   #left: number;
   /** The one that failed: what it says of that may still be coming. */
@@ -34,7 +45,9 @@ export class ConvertedPlain implements CallerListener, Interrupted {
     for (let started = 0; started < options.limits.choicesAtOnce; started++) this.#ask();
   }
 
-  drained(): void {}
+  drained(): void {
+    this.#pour();
+  }
 
   silent(): void {}
 
@@ -84,28 +97,92 @@ export class ConvertedPlain implements CallerListener, Interrupted {
   #take(choice: number, body: Buffer, headers: UpstreamHeaders): void {
     let reply: ReturnType<ConvertedOptions['converted']['reply']> | undefined;
     try {
-      this.#answers[choice] = readChatBody(body);
+      this.#bodies[choice] = body;
+      if (body.length > largeBytes) this.#isLarge = true;
+      else this.#answers[choice] = readChatBody(body);
       this.#left -= 1;
+      if (this.#left === 0 && this.#isLarge) {
+        this.#convertElsewhere(headers);
+        return;
+      }
       if (this.#left === 0) reply = this.#options.converted.reply(this.#answers);
     } catch (error) {
       this.#fail(faultFailure(maskFault(this.#faultOf(error), this.#options.connection), headers));
       return;
     }
-    if (reply === undefined) this.#ask();
-    else this.#answer(reply, headers);
+    if (reply === undefined) {
+      this.#ask();
+      return;
+    }
+    this.#answer(
+      reply,
+      this.#answers.map(({ usage }) => usage),
+      () => this.#options.caller.answerJson(200, reply.json, this.#headers(headers)),
+    );
+  }
+
+  /** In the thread: a large answer would keep the event loop for too long. */
+  #convertElsewhere(headers: UpstreamHeaders): void {
+    const { largeWork, share, conversion, converted } = this.#options;
+    const answers = this.#bodies.splice(0).map((body) => new Uint8Array(body));
+    largeWork
+      .run(
+        'reply',
+        { format: conversion.format, answers, state: portableState(converted.state) },
+        { owner: share.owner, transfer: answers.map(({ buffer }) => buffer) },
+      )
+      .then((result) => {
+        if (this.#over) return;
+        if ('fault' in result) {
+          const { kind, message, ...details } = result.fault;
+          const fault = new UpstreamFault(kind, message, details);
+          return this.#fail(faultFailure(maskFault(fault, this.#options.connection), headers));
+        }
+        this.#answer(result, result.usage, () => {
+          const { json } = result;
+          const length = [
+            'content-type',
+            'application/json; charset=utf-8',
+            'content-length',
+            String(json.length),
+          ];
+          this.#options.caller.begin(200, [...this.#headers(headers), ...length]);
+          this.#unwritten = json;
+          this.#pour();
+        });
+      })
+      .catch((error: unknown) => this.failed(error));
+  }
+
+  /** Writes as much of a large answer as the caller takes. */
+  #pour(): void {
+    const { caller } = this.#options;
+    while (this.#unwritten !== undefined) {
+      const piece = this.#unwritten.subarray(0, pieceBytes);
+      const rest = this.#unwritten.subarray(pieceBytes);
+      this.#unwritten = rest.length === 0 ? undefined : rest;
+      const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+      if (this.#unwritten === undefined) caller.end(bytes);
+      else if (!caller.write(bytes)) return;
+    }
+  }
+
+  #headers(upstream: UpstreamHeaders): string[] {
+    return callerHeaders(upstream, [...this.#options.headers]);
   }
 
   #answer(
-    { json, lost }: ReturnType<ConvertedOptions['converted']['reply']>,
-    upstream: UpstreamHeaders,
+    { lost }: { readonly lost: readonly string[] },
+    usage: readonly ChatUsage[],
+    write: () => void,
   ): void {
-    const { caller, headers, candidate, reports, onLost, settle } = this.#options;
+    const { caller, candidate, reports, onLost, settle } = this.#options;
     this.#over = true;
     onLost(lost);
     if (caller.record !== undefined) {
-      caller.record.tokens = this.#answers.map(({ usage }) => chatTokenUsage(usage)).reduce(addTokenUsage);
+      caller.record.tokens = usage.map(chatTokenUsage).reduce(addTokenUsage);
     }
-    caller.answerJson(200, json, callerHeaders(upstream, [...headers]));
+    write();
     reports.ended(candidate, 200);
     settle('answering');
   }

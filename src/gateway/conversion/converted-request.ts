@@ -13,6 +13,7 @@ import type { Caller } from '../answer/caller.ts';
 import type { AttemptReports } from '../attempt/attempt-reports.ts';
 import type { AttemptResult } from '../attempt/failure.ts';
 import type { Limits } from '../limits.ts';
+import type { LargeWork } from '../thread/large-work.ts';
 import type { Conversion } from './conversion.ts';
 
 /** What an attempt on a node that is asked in chat-completions is told; all of it stays the same while it runs. */
@@ -28,6 +29,7 @@ export interface ConvertedOptions {
   readonly headers: readonly string[];
   readonly limits: Limits;
   readonly share: BufferShare;
+  readonly largeWork: LargeWork;
   readonly log: Log;
   readonly candidate: Candidate;
   /** Notified how the answer goes on after it has begun. */
@@ -48,14 +50,12 @@ export function sendNextChat(
   { pool, connection, caller, conversion, converted, idempotencyKey, span }: ConvertedOptions,
   handler: UpstreamHandler,
 ): { abort(): void } {
-  const chat = converted.chats.shift();
-  if (chat === undefined) throw new Error('every chat request was sent already');
   const callers = chatHeaders(caller.request.headers);
   // Several requests under one key would all get the answer of the first.
   if (idempotencyKey !== undefined && converted.choices === 1)
     callers.push('idempotency-key', idempotencyKey);
   const headers = span === undefined ? callers : span.headers(callers);
-  const body = conversion.body(chat);
+  const body = conversion.takeNext();
   return send(pool, connection, { method: 'POST', path: '/chat/completions', headers, body }, handler);
 }
 

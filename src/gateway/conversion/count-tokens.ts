@@ -1,9 +1,4 @@
-import {
-  countTokensReply,
-  estimateTokens,
-  readTokenizeReply,
-  tokenizeRequest,
-} from '../../convert/messages-count.ts';
+import { countTokensReply, readTokenizeReply } from '../../convert/messages-count.ts';
 import { UpstreamError } from '../../upstream/error.ts';
 import { send } from '../../upstream/send.ts';
 import { hopsHeader, nextHop } from '../admission/hops.ts';
@@ -19,9 +14,8 @@ import type { ConvertedOptions } from './converted-request.ts';
 const patienceMs = 10_000;
 
 /** Answers a count of tokens with an estimate, and says so. */
-export function answerEstimate(caller: Caller, { current, headers }: Conversion): void {
-  const [chat] = current.chats;
-  answerCount(caller, chat === undefined ? 1 : estimateTokens(chat), headers);
+export function answerEstimate(caller: Caller, conversion: Conversion): void {
+  answerCount(caller, conversion.estimate(), conversion.headers);
 }
 
 /**
@@ -35,10 +29,10 @@ export class NodeCount implements CallerListener, Interrupted {
   #over = false;
 
   constructor(options: ConvertedOptions) {
-    const { pool, connection, caller, converted, span } = options;
+    const { pool, connection, caller, conversion, span } = options;
     this.#options = options;
     caller.listener = this;
-    const body = Buffer.from(JSON.stringify(tokenizeRequest(converted.chats[0] ?? nothing)));
+    const body = conversion.tokenizeBody();
     const own = ['content-type', 'application/json', hopsHeader, nextHop(caller.request.headers)];
     const headers = span === undefined ? own : span.headers(own);
     this.#timer = setTimeout(
@@ -108,8 +102,6 @@ export class NodeCount implements CallerListener, Interrupted {
 }
 
 const unreadable = badAnswer('The model server gave no count.');
-
-const nothing = { model: '', messages: [] };
 
 function answerCount(caller: Caller, tokens: number, headers: readonly string[]): void {
   caller.answerJson(200, JSON.stringify(countTokensReply(tokens)), [...headers]);

@@ -7,6 +7,8 @@ const unexpected = (error: unknown) => {
   throw error;
 };
 
+const light = { owner: 'key', weight: 1 };
+
 function writer(written: string[], name: string, then?: () => void): BatchedWriter {
   return {
     writeNow: () => {
@@ -49,6 +51,7 @@ test('tasks run once what has come is read, and what they bring about is written
   for (const name of ['b', 'c']) {
     const resolved = new Promise<void>((resolve) => {
       runTogether({
+        ...light,
         runNow: () => {
           done.push(`run ${name}`);
           resolve();
@@ -68,7 +71,7 @@ test('tasks run once what has come is read, and what they bring about is written
 test('the first of many tasks does not wait for all of them', async () => {
   const done: number[] = [];
   for (let index = 0; index < 70; index++)
-    runTogether({ runNow: () => done.push(index), failed: unexpected });
+    runTogether({ ...light, runNow: () => done.push(index), failed: unexpected });
   expect(done).toHaveLength(64);
   await immediate();
   expect(done).toEqual(Array.from({ length: 70 }, (_, index) => index));
@@ -77,7 +80,9 @@ test('the first of many tasks does not wait for all of them', async () => {
 test('a task that a write brings about is run, too', async () => {
   const done: string[] = [];
   writeTogether(
-    writer(done, 'write', () => runTogether({ runNow: () => done.push('run'), failed: unexpected })),
+    writer(done, 'write', () =>
+      runTogether({ ...light, runNow: () => done.push('run'), failed: unexpected }),
+    ),
   );
   await immediate();
   await immediate();
@@ -93,8 +98,8 @@ test('one that throws is told so, and the others of its batch run all the same',
     return { runNow: act, writeNow: act, failed: (error: unknown) => done.push(String(error)) };
   };
   for (const name of ['a', 'b']) {
-    runTogether(failing(`run ${name}`));
-    runTogether({ runNow: () => done.push(`ran after ${name}`), failed: unexpected });
+    runTogether({ ...light, ...failing(`run ${name}`) });
+    runTogether({ ...light, runNow: () => done.push(`ran after ${name}`), failed: unexpected });
     writeTogether(failing(`write ${name}`));
     writeTogether(writer(done, `written after ${name}`));
   }
@@ -109,4 +114,16 @@ test('one that throws is told so, and the others of its batch run all the same',
     'Error: write b',
     'written after b',
   ]);
+});
+
+test('what is too much for one turn of the event loop waits, and its owners take turns', async () => {
+  const done: string[] = [];
+  const heavy = (owner: string, name: string) =>
+    runTogether({ owner, weight: 100 * 1024, runNow: () => done.push(name), failed: unexpected });
+  for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) heavy('a', name);
+  await immediate();
+  expect(done).toEqual(['a1', 'a2']);
+  heavy('b', 'b1');
+  for (let turn = 0; turn < 4; turn++) await immediate();
+  expect(done).toEqual(['a1', 'a2', 'a3', 'b1', 'a4', 'a5']);
 });

@@ -59,8 +59,9 @@ test('another model name replaces only its own bytes', () => {
   const text = '{ "messages" : [ "model", 1.50 ], "model" :  "al\\u0069as" , "seed":12345678901234567890 }';
   const body = Buffer.from(text);
   const inspection = inspect(body, options);
-  expect(withModel(body, inspection, 'alias')).toBe(body);
-  expect(withModel(body, inspection, 'a"b').toString()).toBe(text.replace('"al\\u0069as"', '"a\\"b"'));
+  expect(Buffer.concat(withModel(body, inspection, 'a"b')).toString()).toBe(
+    text.replace('"al\\u0069as"', '"a\\"b"'),
+  );
 });
 
 test('a long prompt costs less than JSON.parse', () => {

@@ -52,9 +52,10 @@ describe('the dialect', () => {
 });
 
 const bytes = (body: object) => Buffer.from(JSON.stringify({ model: 'alias', max_tokens: 1, ...body }));
+const source = (text: Buffer) => ({ size: text.length, bytes: text });
 const messages = [{ role: 'user', content: 'x' }];
 const conversion = (body: object, strict = false) =>
-  new Conversion('messages', bytes(body), {
+  new Conversion('messages', source(bytes(body)), {
     strict,
     now: () => 0,
     share: new BufferBudget(10_000).of('key'),

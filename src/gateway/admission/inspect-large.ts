@@ -1,0 +1,24 @@
+import { GatewayError } from '../errors/errors.ts';
+import type { LargeWork } from '../thread/large-work.ts';
+import type { RequestBody } from './body.ts';
+import type { BufferShare } from './buffer-budget.ts';
+import type { Inspection } from './inspect.ts';
+
+/** Puts a large body together and inspects it, beside the event loop. Throws GatewayError as `inspect` does. */
+export async function inspectLarge(
+  work: LargeWork,
+  body: RequestBody,
+  { owner }: BufferShare,
+  bounds: { readonly restricted: boolean; readonly maxDepth: number },
+): Promise<Inspection> {
+  const taken = body.takePieces();
+  if (taken === undefined) throw new Error('a body was inspected twice');
+  const { pieces, own } = taken;
+  const result = await work.run('inspect', { pieces, ...bounds }, { owner, transfer: own });
+  if ('error' in result) {
+    const { code, message, param } = result.error;
+    throw new GatewayError(code, message, { param });
+  }
+  body.putBack(result.bytes);
+  return result.inspection;
+}

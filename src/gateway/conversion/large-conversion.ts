@@ -1,0 +1,64 @@
+import { ConversionError } from '../../convert/conversion-error.ts';
+import { dialectOf } from '../../routing/candidate-dialect.ts';
+import type { Candidate } from '../../store/store.ts';
+import type { ModelRequest } from '../admission/model-request.ts';
+import { type LargeWork, largeBytes } from '../thread/large-work.ts';
+import type { Conversion } from './conversion.ts';
+
+/** Converting so much besides long texts, which pass as they are, takes about a millisecond. */
+const largeRest = 64 * 1024;
+
+/** Whether the conversion of a request would keep the event loop for too long. */
+export function isLarge({ body: { size }, inspection: { longStrings } }: ModelRequest): boolean {
+  if (size <= largeRest) return false;
+  if (size > largeBytes) return true;
+  let rest = size;
+  for (let at = 0; at < longStrings.length; at += 2)
+    rest -= (longStrings[at + 1] ?? 0) - (longStrings[at] ?? 0);
+  return rest > largeRest;
+}
+
+/** `Conversion.prepare` in the thread. */
+export async function prepareLarge(
+  work: LargeWork,
+  request: ModelRequest,
+  conversion: Conversion,
+  candidate: Candidate,
+): Promise<ConversionError | undefined> {
+  const { model } = candidate;
+  const wish = {
+    ...lent(request, conversion),
+    model,
+    dialect: dialectOf(candidate),
+    strict: conversion.strict,
+  };
+  const result = await work.run('convert', wish, ownedBy(request, wish.bytes));
+  request.body.putBack(result.bytes);
+  if ('refusal' in result) return new ConversionError(result.refusal);
+  conversion.take(candidate, result);
+  return undefined;
+}
+
+/** `Conversion.needsNative` in the thread. */
+export async function needsNativeLarge(
+  work: LargeWork,
+  request: ModelRequest,
+  conversion: Conversion,
+): Promise<boolean> {
+  const wish = lent(request, conversion);
+  const { bytes, native } = await work.run('needsNative', wish, ownedBy(request, wish.bytes));
+  request.body.putBack(bytes);
+  return native;
+}
+
+function lent({ body }: ModelRequest, { format, scanned }: Conversion) {
+  return {
+    bytes: body.lendBytes(),
+    format,
+    scanned: { longStrings: scanned.longStrings, oddNumbers: scanned.oddNumbers },
+  };
+}
+
+function ownedBy({ share: { owner } }: ModelRequest, { buffer }: Uint8Array<ArrayBuffer>) {
+  return { owner, transfer: [buffer] };
+}
