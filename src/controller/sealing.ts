@@ -9,7 +9,7 @@ import { TerminalError } from './terminal-error.ts';
 const republishMs = 10 * 60_000;
 
 /**
- * The reconcile of the sealing pair: creates the Secret with an age identity once, keeps an existing one, whoever made it,
+ * The reconcile of the sealing pair: creates the Secret with an age identity once, keeps an existing one even if a person made it,
  * and publishes the recipient of its newest identity. It logs lines that are no identity. It does not touch a Secret without
  * an identity: a new identity would not open the credentials that were sealed before.
  */
@@ -30,7 +30,7 @@ export function sealingReconcile(store: ControllerStore): Reconcile {
     if (unusable > 0) {
       log.warn(
         { unusable },
-        'The Secret with the sealing identities holds lines that look like one and are none; mend or remove them',
+        'The Secret with the sealing identities holds lines that are not valid age identities; fix or remove them',
       );
     }
     await store.publishSealingRecipient(recipient, signal);

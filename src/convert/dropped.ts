@@ -61,7 +61,7 @@ export class Dropped {
     throw new ConversionError({
       code: 'unsupported_parameter',
       param: first,
-      reason: `This API key converts strictly and no node can be told: ${this.#losses.join(', ')}`,
+      reason: `This API key converts strictly, and these cannot be carried to any node: ${this.#losses.join(', ')}`,
     });
   }
 

@@ -36,7 +36,7 @@ export function wrongType(path: string, expected: TypeName, value: unknown): Con
   });
 }
 
-/** A field has the right type and an invalid value. */
+/** A field has an invalid value of the expected type. */
 export function invalid(path: string, reason: string): ConversionError {
   return new ConversionError({ code: 'invalid_value', param: path, reason });
 }

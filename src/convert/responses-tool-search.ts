@@ -3,8 +3,8 @@ import { isObject, type JsonObject, parseJsonAsWritten } from './json.ts';
 import type { ToolOrigin } from './tool-names.ts';
 
 /**
- * What the node is told is a function. Codex finds the tools of its MCP servers this way alone: without the search a
- * model cannot call one of them.
+ * The node gets a function. Codex finds the tools of its MCP servers only by this search: without it a model cannot call
+ * them.
  */
 export const searchOrigin: ToolOrigin = { name: 'tool_search', search: true };
 

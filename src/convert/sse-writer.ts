@@ -23,7 +23,7 @@ export function namedMembers(type: string, members: string): string {
   return `${named(type, `{"type":"${type}",${escapeSeparators(members)}}`)}\n\n`;
 }
 
-/** What the events of one growing text have in common, for `openDelta`: written anew for each token they cost twice as much. */
+/** What the events of one growing text have in common, for `openDelta`: writing it for each token would cost twice as much. */
 export function deltaFrame(payload: Named): string {
   return `${openEvent(payload)},"delta":`;
 }

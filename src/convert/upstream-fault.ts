@@ -1,7 +1,7 @@
 /**
  * How an answer of a node failed: `reported` (the node said so), `malformed` (not what chat-completions looks like),
- * `truncated` (ended before it was complete), `empty` (nothing in it), `oversize`, and, seen by whoever reads the
- * connection, `timeout` and `interrupted`.
+ * `truncated` (ended before it was complete), `empty` (nothing in it), `oversize`; and by the code that reads the
+ * connection: `timeout` and `interrupted`.
  */
 export type FaultKind =
   | 'reported'

@@ -86,7 +86,7 @@ async function start(): Promise<RunningConsole> {
 }
 
 async function keepAddress(running: RunningConsole): Promise<void> {
-  // Without the file an address can be had by starting anew.
+  // Without the file a restart prints an address.
   await writeFile(given.addressFile, `${running.newAddress()}\n`, { mode: 0o600 }).catch(() => {});
   say({ opened: true });
 }

@@ -73,7 +73,7 @@ const accessLogChoice = z
 
 export interface Flag {
   readonly commands: readonly Command[];
-  /** What stands for the value in `--help`; absent for a switch. */
+  /** The placeholder of the value in `--help`; absent for a switch. */
   readonly value?: string;
   readonly repeatable?: true;
   readonly schema: z.ZodType;

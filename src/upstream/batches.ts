@@ -2,9 +2,9 @@ import { Turns } from './turns.ts';
 
 /** A task that is run together with those of other requests. */
 export interface BatchedTask {
-  /** Whose it is: where there is more than one turn of the event loop may do, owners take turns. */
+  /** The key that it belongs to: if there is more than one turn of the event loop may do, keys take turns. */
   readonly owner: string;
-  /** How much it has to look at, in bytes. */
+  /** How many bytes it reads. */
   readonly weight: number;
   /** Runs the task; called once for each `runTogether`. */
   runNow(): void;
@@ -23,11 +23,11 @@ export interface BatchedWriter {
 /** Largest batch: it runs without waiting for more, so that its first entry does not wait long. */
 const most = 32;
 
-/** So many bytes are looked at in one turn of the event loop: a millisecond of work, two at worst. */
+/** Bytes read in one turn of the event loop: a millisecond of work, two at worst. */
 const mostWeight = 128 * 1024;
 
 let tasks: BatchedTask[] = [];
-/** What earlier turns of the event loop had no time for. */
+/** Tasks that had to wait in earlier turns of the event loop. */
 const behind = new Turns<BatchedTask>();
 let writers: BatchedWriter[] = [];
 let isScheduled = false;

@@ -1,6 +1,6 @@
-/** What waits, of several owners who get their turns one after the other, however much each of them has waiting. */
+/** A queue of items of several owners, who get their turns one after the other, however many items each has. */
 export class Turns<T> {
-  /** By owner, in the order of their next turns; an owner for whom nothing waits is not in it. */
+  /** By owner, in the order of their next turns; an owner without items is not in it. */
   readonly #queues = new Map<string, T[]>();
 
   get isEmpty(): boolean {
@@ -13,7 +13,7 @@ export class Turns<T> {
     else queue.push(item);
   }
 
-  /** The first item of the owner whose turn it is; undefined where nothing waits. */
+  /** Removes and returns the first item of the next owner; undefined if there is none. */
   next(): T | undefined {
     for (const [owner, queue] of this.#queues) {
       const item = queue.shift();

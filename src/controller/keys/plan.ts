@@ -51,7 +51,7 @@ const readyRules: readonly Rule[] = [
       ? [
           'Unknown',
           'Pending',
-          `Waits until the Secret "${key.spec.secretName}" of an earlier object is gone.`,
+          `Waits until the Secret "${key.spec.secretName}" of an earlier object was deleted.`,
           'Reconciling',
         ]
       : undefined,

@@ -93,7 +93,7 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
       return nextDueMs === undefined ? {} : { requeueAfterMs: Math.max(nextDueMs - clock.now(), 0) };
     } catch (error) {
       if (error instanceof StoreError && (error.reason === 'Forbidden' || error.reason === 'Invalid')) {
-        // Whoever must act on it may not be able to read this log, but reads the condition.
+        // The person who must act on it may not be able to read this log, but reads the condition.
         await publish(failedFacts(echo.newest(shown), error.message, tools), signal);
       }
       throw error;

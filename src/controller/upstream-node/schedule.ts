@@ -64,7 +64,7 @@ function lastCheck({ node, memory }: Pick<Gathered, 'id' | 'node' | 'memory'>): 
   );
 }
 
-/** A time from the future, which a leader with a fast clock wrote, would end all checks until then: this process begins anew. */
+/** A time from the future, written by a leader with a fast clock, would stop all checks until then: the time of this process's start is used. */
 function pastOf(timeMs: number, nowMs: number, { sinceMs }: Gathered['memory']): number {
   return timeMs > nowMs ? sinceMs : timeMs;
 }

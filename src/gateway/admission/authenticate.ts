@@ -4,8 +4,8 @@ import type { KeyEntry, View } from '../../store/store.ts';
 import { GatewayError } from '../errors/errors.ts';
 
 /**
- * The caller's key, from `Authorization: Bearer` or else `x-api-key`. Clients that send both mean the first one.
- * Only the SHA-256 of the text is looked up, so the time that a look-up takes says nothing about any key.
+ * The caller's key, from `Authorization: Bearer` or else `x-api-key`. If a client sends both, the first is used.
+ * Only the SHA-256 of the text is looked up, so the time of a look-up reveals nothing about keys.
  * `nowMs` is in milliseconds since 1970. Throws GatewayError: 401, or 403 for a key of the other kind.
  */
 export function authenticate(
@@ -23,7 +23,7 @@ export function authenticate(
   }
   const entry = hasKeyLength(text) ? view.key(hashKeyText(text)) : undefined;
   if (entry === undefined) {
-    // Judged only now: a key that is known needs no look at its check characters.
+    // Only now: the check characters of a known key need not be checked.
     throw checkKeyText(text) === 'mistyped'
       ? new GatewayError(
           'key_mistyped',

@@ -1,14 +1,14 @@
-/** A body that is being read, as the deadlines see it; a link of their list, because a Set costs more than a short body. */
+/** A body that is being read, for BodyDeadlines; a link of its list, because a Set costs more than reading a short body. */
 export abstract class PendingBody {
   /** Set by the reader for each piece. */
   moved = false;
-  /** The rest is of BodyDeadlines. Times are of its clock. */
+  /** Set by BodyDeadlines. Times are of its clock. */
   startedMs = 0;
   stillSinceMs = 0;
   before: PendingBody | undefined;
   after: PendingBody | undefined;
 
-  /** Told once when a deadline has passed. */
+  /** Called once when a deadline has passed. */
   abstract late(reason: 'idle' | 'total'): void;
   /** What `late` has thrown; must not throw. */
   abstract failed(error: unknown): void;
@@ -25,7 +25,7 @@ export class BodyDeadlines {
   readonly #clock: () => number;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `clock` is monotonic, in milliseconds. A deadline is noticed up to half of the shorter one late. */
+  /** `clock` is monotonic, in milliseconds. A deadline is noticed late by at most a quarter of the shorter one. */
   constructor(options: { idleMs: number; totalMs: number; clock: () => number }) {
     this.#idleMs = options.idleMs;
     this.#totalMs = options.totalMs;
@@ -59,7 +59,7 @@ export class BodyDeadlines {
     }
     const now = this.#clock();
     for (let body: PendingBody | undefined = this.#first; body !== undefined; ) {
-      // `late` takes it off the list.
+      // `late` removes it from the list.
       const { after } = body as PendingBody;
       if (body.moved) {
         body.moved = false;
@@ -72,7 +72,7 @@ export class BodyDeadlines {
   }
 }
 
-/** The others on the list must still be looked at. */
+/** The others on the list must still be checked if one throws. */
 function tell(body: PendingBody, reason: 'idle' | 'total'): void {
   try {
     body.late(reason);

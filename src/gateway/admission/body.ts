@@ -13,15 +13,15 @@ import { type BodyDeadlines, PendingBody } from './body-deadlines.ts';
 import type { BufferShare } from './buffer-budget.ts';
 import { type Inspection, withModel } from './inspect.ts';
 
-/** Encoded bodies up to this are decoded at once; what unfolds beyond `largeBytes` is decoded in the thread, as larger ones are. */
+/** Encoded bodies up to this size are decoded at once; larger ones, and those of more than `largeBytes` decoded, in the thread. */
 const mostEncoded = 64 * 1024;
 
-/** A request body in memory. `release` once it is sent for good: a stream may run long after. */
+/** A request body in memory. Call `release` when no further attempt can need it: a stream may run long after. */
 export class RequestBody {
   /** In bytes. */
   readonly size: number;
   #bytes: Buffer;
-  /** Of a large body: what it is put together from, in the thread. */
+  /** The pieces of a large body, which are joined in the thread. */
   #pieces: Pieces | undefined;
   #released = false;
   readonly #share: BufferShare;
@@ -34,14 +34,14 @@ export class RequestBody {
     this.#share = share;
   }
 
-  /** What a large body consists of until it was inspected in the thread; undefined for all others. Given once. */
+  /** Returns the pieces of a large body, once, until it was inspected in the thread; undefined for others. */
   takePieces(): Pieces | undefined {
     const pieces = this.#pieces;
     this.#pieces = undefined;
     return pieces;
   }
 
-  /** The bytes for the thread: the very memory, which `putBack` returns, or a copy of what shares its memory with others. */
+  /** The bytes for the thread: the memory itself, which `putBack` returns, or a copy if other bodies share the memory. */
   lendBytes(): Uint8Array<ArrayBuffer> {
     const { buffer } = this.#bytes;
     if (!(buffer instanceof ArrayBuffer) || buffer.byteLength !== this.#bytes.length)
@@ -50,21 +50,21 @@ export class RequestBody {
     return new Uint8Array(buffer);
   }
 
-  /** The thread has done its work. */
+  /** Takes the memory back from the thread. */
   putBack(bytes: Uint8Array<ArrayBuffer>): void {
     if (this.#bytes.length > 0) return;
     this.#bytes = Buffer.from(bytes.buffer);
     if (this.#released) this.#free();
   }
 
-  /** All of it. Of a large body only while no thread has it; before it was inspected it is put together here. */
+  /** The whole body. For a large body only while the thread does not have it; it is joined here if it was not inspected yet. */
   get bytes(): Buffer {
     const pieces = this.takePieces();
     if (pieces !== undefined) this.#bytes = Buffer.concat(pieces.pieces, this.size);
     return this.#bytes;
   }
 
-  /** Takes note that the bytes were given to somebody who may still read them while it is not `sent`. */
+  /** Notes that `reader` may read the bytes until it is `sent`. */
   lend(reader: { readonly sent: boolean }): void {
     this.#readers.push(reader);
   }
@@ -96,7 +96,7 @@ const nothing = Buffer.alloc(0);
 
 /**
  * Reads a request body and undoes its `content-encoding`. Sizes are bounded before and after decoding, so that a
- * decompression bomb never gets to unfold. Throws GatewayError, or CallerGone when the caller left before its end came.
+ * decompression bomb takes no more memory than a plain body. Throws GatewayError, or CallerGone if the caller left before the end.
  */
 export function readBody(
   request: IncomingMessage,
@@ -115,7 +115,7 @@ export function readBody(
 
 interface ReadingOptions {
   readonly request: IncomingMessage;
-  /** Undefined where it has none. */
+  /** Undefined if it has none. */
   readonly encoding: string | undefined;
   readonly limits: Pick<Limits, 'bodyBytes' | 'bodyIdleMs' | 'bodyTotalMs'>;
   readonly share: BufferShare;
@@ -140,7 +140,7 @@ class BodyReading extends PendingBody implements BatchedTask {
     return this.#options.share.owner;
   }
 
-  /** A large one is looked at elsewhere. */
+  /** A large one is inspected in the thread. */
   get weight(): number {
     return this.#blocks.size > largeBytes ? 0 : this.#blocks.size;
   }
@@ -161,7 +161,7 @@ class BodyReading extends PendingBody implements BatchedTask {
     });
   }
 
-  /** Not by `#fail` alone: what waits for the body must be told whatever else goes wrong. */
+  /** The promise of the body must be rejected even if `#fail` throws. */
   failed(error: unknown): void {
     try {
       this.#fail(error);
@@ -178,7 +178,7 @@ class BodyReading extends PendingBody implements BatchedTask {
   }
 
   #take(piece: Buffer): void {
-    // What comes after a failure is thrown away.
+    // Pieces after a failure are discarded.
     if (this.#over) return;
     const refusal = this.#refusal(piece.length);
     if (refusal !== undefined) {
@@ -189,7 +189,7 @@ class BodyReading extends PendingBody implements BatchedTask {
     this.moved = true;
   }
 
-  /** Takes room for a piece, or says why there is none. */
+  /** Takes memory for a piece, or returns why there is none. */
   #refusal(bytes: number): GatewayError | undefined {
     const { limits, share } = this.#options;
     if (this.#blocks.size + bytes > limits.bodyBytes) return tooLarge(limits.bodyBytes);
@@ -203,7 +203,7 @@ class BodyReading extends PendingBody implements BatchedTask {
   }
 
   runNow(): void {
-    // Nothing of it stays here: the listeners live as long as the request, whose answer may be a stream of an hour.
+    // Nothing of the body stays here: the listeners live as long as the request, whose answer may be a stream of an hour.
     const { encoding, share, resolve } = this.#options;
     if (encoding !== undefined) {
       this.#decode(encoding).then(resolve, (error: unknown) => this.failed(error));

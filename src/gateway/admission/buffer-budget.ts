@@ -1,13 +1,13 @@
 import { GatewayError } from '../errors/errors.ts';
 
-/** The part of the memory that stays free for keys that hold less than their share. */
+/** The part of the memory that is reserved for keys that hold less than their share. */
 const reservedPart = 1 / 4;
 
 /** What one key may take of a BufferBudget. */
 export interface BufferShare {
   /** The key's id, which no other key has. */
   readonly owner: string;
-  /** Takes `bytes`, all of them, or none and returns what to tell the caller. */
+  /** Takes all `bytes`, or none and returns the error for the caller. */
   take(bytes: number): GatewayError | undefined;
   /** Gives back what was taken. */
   give(bytes: number): void;
@@ -15,8 +15,8 @@ export interface BufferShare {
 
 /**
  * Counts the bytes of all bodies in memory, by key, so that their sum stays within a bound and one key cannot keep the
- * others out (contract: Fair shares). While more than a quarter of the memory is free any key may take more; below that
- * only a key that holds less than an equal share among those that hold some. Costs the same however many keys there are.
+ * others out (contract: Fair shares). While more than a quarter of the memory is free, any key may take more. Below that
+ * only a key that holds less than an equal share of those that hold some. The cost does not grow with the number of keys.
  */
 export class BufferBudget {
   readonly #limit: number;
@@ -47,7 +47,7 @@ export class BufferBudget {
     const used = this.#used + bytes;
     if (used > this.#limit - this.#reserved) {
       const holders = this.#held.size + (own === 0 ? 1 : 0);
-      // What it holds, not what it would hold then: a first body that is larger than the share would never be read.
+      // Judged by what it holds now: else a first body that is larger than the share could never be read.
       if (own * holders >= this.#used) return overShare();
       if (used > this.#limit) return full();
     }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '../errors/errors.ts';
 
-/** Says how many gateways a request has passed. A node that is a gateway reads what the one before it has sent. */
+/** The header that counts the gateways that a request has passed. */
 export const hopsHeader = 'x-model-gateway-hops';
 
 /**

@@ -4,7 +4,7 @@ import type { RequestBody } from './body.ts';
 import type { BufferShare } from './buffer-budget.ts';
 import type { Inspection } from './inspect.ts';
 
-/** Puts a large body together and inspects it, beside the event loop. Throws GatewayError as `inspect` does. */
+/** Joins a large body and inspects it, in the thread. Throws GatewayError as `inspect` does. */
 export async function inspectLarge(
   work: LargeWork,
   body: RequestBody,

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors/errors.ts';
 import { JsonScanError, type OnMember, type Scanned, scanObject } from './json-scan.ts';
 
-/** What routing needs to know of a JSON body. Offsets are of the model's JSON string, quotes included. */
+/** What routing needs of a JSON body. Offsets are those of the model's JSON string, quotes included. */
 export interface Inspection extends Scanned {
   readonly model: string;
   readonly stream: boolean;
@@ -10,7 +10,7 @@ export interface Inspection extends Scanned {
   readonly modelEnd: number;
 }
 
-/** Lengths of `model`, `models` and `fallbacks`: no letter of theirs comes from another number of letters. */
+/** Lengths of `model`, `models` and `fallbacks`: case folding does not change their number of letters. */
 const namesLike: ReadonlySet<number> = new Set([5, 6, 9]);
 
 /** No key that matters is longer, not even with each character escaped. */
@@ -82,7 +82,7 @@ export function scanBody(body: Buffer, maxDepth: number, onMember: OnMember): Sc
   }
 }
 
-/** The parts of the body with another model name; all other bytes stay where they are, as the caller wrote them. */
+/** The parts of the body with another model name; all other bytes are the caller's, not copied. */
 export function withModel(body: Buffer, { modelStart, modelEnd }: Inspection, name: string): Buffer[] {
   return [body.subarray(0, modelStart), Buffer.from(JSON.stringify(name)), body.subarray(modelEnd)];
 }
@@ -94,7 +94,7 @@ function mayMatter(first: number | undefined): boolean {
   );
 }
 
-/** What the JSON string between these offsets, which leave out its quotes, says. */
+/** The value of the JSON string between these offsets, which exclude its quotes. */
 export function jsonText(body: Buffer, start: number, end: number): string {
   const raw = body.toString('utf8', start, end);
   return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;

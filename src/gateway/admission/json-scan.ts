@@ -1,4 +1,4 @@
-/** Why a text is no JSON object, and where. */
+/** Why a text is not a JSON object, and where. */
 export class JsonScanError extends Error {
   readonly offset: number;
 
@@ -20,10 +20,10 @@ export interface Scanned {
   readonly oddNumbers: boolean;
 }
 
-/** Bytes from which on a string is long, its quotes included. */
+/** Least length of a long string in bytes, its quotes included. */
 const longString = 512;
 
-/** The same bytes twice: one by one, and for reading four together. */
+/** The same bytes in two views: one by one, and four at a time. */
 interface Text {
   readonly bytes: Uint8Array;
   readonly view: DataView;
@@ -38,7 +38,7 @@ const closeBracket = 0x5d;
 const comma = 0x2c;
 const colon = 0x3a;
 
-/** Which open brackets are objects. One for all scans: as much memory for each was a call of the allocator and the collector. */
+/** Which open brackets are objects. Shared by all scans, which saves an allocation for each. */
 let nesting = new Uint8Array(512);
 
 /**
@@ -132,7 +132,7 @@ function skipSpace(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** The end of the key at `at`, behind its closing quote. */
+/** The end of the key at `at`, after its closing quote. */
 function keyStop(text: Text, at: number): number {
   const { bytes } = text;
   if (bytes[at] !== quote) throw unexpected(bytes, at);
@@ -177,8 +177,8 @@ function stringStop(text: Text, from: number): number {
 }
 
 /**
- * Where four bytes hold a quote, a backslash or a control character: the lowest bit that is set is the high bit of the
- * first such byte (those above it may be wrong: a borrow reaches them); 0 where there is none.
+ * Where four bytes hold a quote, a backslash or a control character: the lowest set bit is the high bit of the first such
+ * byte (higher bits may be wrong, because of a borrow); 0 if there is none.
  * With bit 1 turned over, "is 0x22 or below 0x20" is "is below 0x21".
  */
 function marks(four: number): number {

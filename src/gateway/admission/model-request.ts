@@ -5,18 +5,18 @@ import type { RequestBody } from './body.ts';
 import type { BufferShare } from './buffer-budget.ts';
 import type { Inspection } from './inspect.ts';
 
-/** A request that was read and checked. */
+/** A request after its body was read and inspected. */
 export interface ModelRequest {
   readonly format: CallerFormat;
   readonly key: KeyEntry;
-  /** What the key may hold in memory. */
+  /** The memory share of the key. */
   readonly share: BufferShare;
   readonly inspection: Inspection;
   /** For the node, flat. */
   readonly headers: readonly string[];
-  /** For the node, as it is among `headers`. */
+  /** The idempotency key for the node, which `headers` have too. */
   readonly idempotencyKey: string | undefined;
   readonly body: RequestBody;
-  /** Made when the first node is met that does not speak the caller's format. */
+  /** Made for the first node that does not speak the caller's format. */
   conversion: Conversion | undefined;
 }

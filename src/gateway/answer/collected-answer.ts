@@ -60,7 +60,7 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
     return this.#share.owner;
   }
 
-  /** A large one is looked at elsewhere. */
+  /** A large one is inspected in the thread. */
   get weight(): number {
     const { length } = this.#whole ?? nothing;
     return length > largeBytes ? 0 : length;

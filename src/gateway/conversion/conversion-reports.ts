@@ -9,7 +9,7 @@ import { errorOf, type Failure } from '../attempt/failure.ts';
 import { conversionNames } from './conversion.ts';
 import { droppedLabel } from './dropped-label.ts';
 
-/** Who is told of conversions while requests run. */
+/** Reports conversions while requests run. */
 export interface ConversionReports {
   ran(conversion: string, dropped: readonly string[]): void;
   lost(conversion: string, lost: readonly string[]): void;
@@ -17,9 +17,9 @@ export interface ConversionReports {
   failed(candidate: Candidate, failure: Failure): Promise<void>;
 }
 
-/** The same advice on the same node is not repeated before. */
+/** The same advice about the same node is logged once in this time. */
 const adviceEveryMs = 3_600_000;
-/** Pieces of advice remembered. */
+/** Most pieces of advice that are remembered. */
 const mostAdvice = 10_000;
 
 /** `clock` is monotonic, in milliseconds. */
@@ -44,7 +44,7 @@ export function createConversionReports(options: {
     if (remedy === undefined) return;
     const node = candidate.node.id;
     counters.refusedByNode(node, remedy.field);
-    // With the setting in force already the node means something else.
+    // If the setting is in force already, the node refused something else.
     if (remedy.setting === settingOf(candidate, remedy.field)) return;
     if (!isNews(`${node} ${remedy.setting}`)) return;
     const setting = `spec.dialect.${remedy.setting}`;

@@ -16,7 +16,7 @@ import { GatewayError } from '../errors/errors.ts';
 import type { Jobs } from '../thread/jobs.ts';
 import { LongTexts } from './long-texts.ts';
 
-/** What conversions are called. Constants: a text put together for each request is hashed anew by all who count it. */
+/** The names of conversions. Constants: a text that is built for each request would be hashed again by each counter. */
 const names = {
   messages: 'messages->chat',
   responses: 'responses->chat',
@@ -48,18 +48,18 @@ function allSent(): never {
   throw new Error('every chat request was sent already');
 }
 
-/** What a body that is converted takes besides its own bytes: it parsed, and what is sent. */
+/** A body that is converted counts this often more in memory: parsed, and as it is sent. */
 const copies = 2;
 
 /**
- * The conversions of one request. Each node's is made from the caller's own body, which is parsed once, and only when
- * some node needs it. Made for requests that are converted; passed-through ones have none.
+ * The conversions of one request. Each is made from the caller's body, which is parsed once, when the first node needs it.
+ * Requests that are passed through have none.
  */
 export class Conversion {
   readonly format: ConvertedFormat;
-  /** What the caller has seen of the opening of a stream; the stream of another node goes on with it. */
+  /** What the caller has got of the opening of a stream; the stream of another node continues it. */
   opened: unknown;
-  /** Whether the caller has been sent the head of a converted stream: from then on every node is converted for. */
+  /** Whether the caller has got the head of a converted stream: from then on every attempt is converted. */
   begun = false;
   name: ConversionName;
   readonly strict: boolean;
@@ -71,13 +71,13 @@ export class Conversion {
   #body: unknown;
   #current: Converted | undefined;
   #texts = new LongTexts();
-  /** What was converted in the thread, as it is sent, and the tokens that it counted. */
+  /** The result of the thread: the requests as they are sent, and its count of tokens. */
   #written: Uint8Array[] | undefined;
   #estimate: number | undefined;
 
   /**
-   * `share` bounds what is held; without room for this request GatewayError is thrown. `scanned` is what
-   * the inspection found in `source`, whose bytes are read when they are first needed.
+   * `share` bounds the memory; without room for this request GatewayError is thrown. `scanned` is the inspection's result
+   * for `source`, whose bytes are read when they are first needed.
    */
   constructor(
     format: ConvertedFormat,
@@ -102,8 +102,8 @@ export class Conversion {
   }
 
   /**
-   * Converts the request for this candidate, for `current`; answers why it cannot be. Throws GatewayError for a body
-   * that is not JSON.
+   * Converts the request for this candidate; `current` is the result. Returns why it cannot be converted. Throws
+   * GatewayError for a body that is not JSON.
    */
   prepare(candidate: Candidate): ConversionError | undefined {
     try {
@@ -118,18 +118,18 @@ export class Conversion {
     }
   }
 
-  /** The request as it was converted last. */
+  /** The request as last converted. */
   get current(): Converted {
     if (this.#current === undefined) throw new Error('no request was converted yet');
     return this.#current;
   }
 
-  /** Whether requests to the node are still to be written: a stream of several choices asks for one after the other. */
+  /** Whether requests to the node are not written yet: a stream of several choices sends one after the other. */
   get isUnsent(): boolean {
     return (this.#written ?? this.#current?.chats ?? []).length > 0;
   }
 
-  /** Takes what the thread made of the request for this candidate. */
+  /** Takes the thread's conversion of the request for this candidate. */
   take(candidate: Candidate, { texts, chats, dropped, lossy, state, estimate }: ConvertedElsewhere): void {
     const back = convertedFormats[this.format].wayBack(stateOf(state, randomId, this.#now));
     this.#current = { choices: chats.length, chats: [], dropped, lossy, state, ...back };
@@ -138,19 +138,19 @@ export class Conversion {
     this.#nameCount(dialectOf(candidate));
   }
 
-  /** The next request to the node, as it is sent. Throws where all were sent. */
+  /** The next request to the node, as it is sent. Throws if all were sent. */
   takeNext(): Uint8Array | AssembledBody {
     if (this.#written !== undefined) return this.#written.shift() ?? allSent();
     return this.#texts.body(this.current.chats.shift() ?? allSent());
   }
 
-  /** What asks a node to count the tokens. */
+  /** The request that asks a node to count the tokens. */
   tokenizeBody(): Uint8Array {
     const [written] = this.#written ?? [];
     return written ?? Buffer.from(JSON.stringify(tokenizeRequest(this.current.chats[0] ?? noMessages)));
   }
 
-  /** Our own count of the tokens. */
+  /** The gateway's estimate of the tokens. */
   estimate(): number {
     const [chat] = this.current.chats;
     return this.#estimate ?? (chat === undefined ? 1 : estimateTokens(chat));
@@ -164,12 +164,12 @@ export class Conversion {
     return headers;
   }
 
-  /** Whether tokens are to be counted and this candidate's node cannot do it. */
+  /** Whether this is a count of tokens that the candidate's node cannot do. */
   estimates(candidate: Candidate): boolean {
     return this.format === 'count_tokens' && !dialectOf(candidate).tokenize;
   }
 
-  /** Whether the conversion would lose something, or refuse the request, wherever it goes. */
+  /** Whether the conversion would lose something, or refuse the request, for every node. */
   needsNative(): boolean {
     return needsNative(this.format, this.#parsed(), this.#now);
   }
@@ -178,12 +178,12 @@ export class Conversion {
     return convertedFormats[this.format].refusal(error);
   }
 
-  /** The end of a stream that keep-alives have opened and that no node has filled. */
+  /** The error events of a stream that only has keep-alives. */
   failedStream(fault: UpstreamFault): string {
     return this.#current?.stream(0, this.opened).fail(fault).join('') ?? '';
   }
 
-  /** Lets the body go: a stream may run long after it was sent. Nothing can be written any more. May be called twice. */
+  /** Frees the body: a stream may run long after it was sent. Nothing can be written then. May be called twice. */
   release(): void {
     this.#share.give(this.#held);
     this.#held = 0;

@@ -5,7 +5,7 @@ import type { NodesContext } from '../attempt/nodes-context.ts';
 import { Conversion } from './conversion.ts';
 import { isLarge, needsNativeLarge, prepareLarge } from './large-conversion.ts';
 
-/** What became of a request for a node. */
+/** The result of converting a request for a node. */
 type Prepared = 'converted' | 'estimate' | ConversionError;
 
 /** The conversion of a request, made when the first node needs it. */
@@ -19,16 +19,16 @@ export function conversionOf({ now }: NodesContext, request: ModelRequest): Conv
     strict,
     now,
     share,
-    // To be counted, texts must be there.
+    // To count tokens, the texts themselves are needed.
     scanned: format === 'count_tokens' ? { ...inspection, longStrings: [] } : inspection,
   });
   return request.conversion;
 }
 
 /**
- * Converts a request for a node that does not speak its format; a large one elsewhere, for which a promise is given.
- * `estimate` where tokens are to be counted and the node cannot do that: then, as where the conversion is refused, nobody
- * is asked. Throws GatewayError.
+ * Converts a request for a node that does not speak its format. A large one is converted in the thread, and a promise is
+ * returned. `estimate`: the node cannot count the tokens; then, and if the conversion is refused, no node is asked. Throws
+ * GatewayError.
  */
 export function convertFor(
   context: NodesContext,
@@ -40,7 +40,7 @@ export function convertFor(
     isAttempted = refusal === undefined && !conversion.estimates(candidate);
     return isAttempted ? 'converted' : (refusal ?? 'estimate');
   };
-  // Where no attempt is made, which was to be a probe, another request may be it.
+  // If no attempt is made, another request may be the probe of the circuit.
   const settled = (): void => {
     if (!isAttempted) context.circuits.abandoned(candidate);
   };
@@ -60,7 +60,7 @@ export function convertFor(
   }
 }
 
-/** Whether the conversion of a request would lose something wherever it goes; of a large one a promise of that. */
+/** Whether the conversion of a request would lose something for every node; a promise for a large request. */
 export function wantsNative(context: NodesContext, request: ModelRequest): boolean | Promise<boolean> {
   const conversion = conversionOf(context, request);
   return isLarge(request)

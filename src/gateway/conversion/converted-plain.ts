@@ -14,25 +14,25 @@ import { largeBytes } from '../thread/large-work.ts';
 import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
 import { maskFault } from './mask-fault.ts';
 
-/** How much of a large answer is written at once. */
+/** Bytes of a large answer that are written in one go. */
 const pieceBytes = 64 * 1024;
 
 /**
- * An attempt whose answer is converted as a whole. A request of several choices asks the node for each, a few at one
- * time, and answers when all are there. Until then it can fail unseen.
+ * An attempt whose answer is converted as a whole. A request of several choices asks the node for each, a few at the same
+ * time, and answers when all are there. Until then another node can be tried.
  */
 export class ConvertedPlain implements CallerListener, Interrupted {
   readonly #options: ConvertedOptions;
   readonly #asked = new Set<CollectedAnswer>();
   readonly #answers: ChatAnswer[] = [];
-  /** The same as they came, of a request with several choices or with a large answer. */
+  /** The answers as they came, for a request with several choices or with a large answer. */
   readonly #bodies: Buffer[] = [];
   #isLarge = false;
-  /** What of a large answer is still to be written. */
+  /** The rest of a large answer, which is not written yet. */
   #unwritten: Uint8Array | undefined;
   #next = 0;
   #left: number;
-  /** The one that failed: what it says of that may still be coming. */
+  /** The answer that failed: its error body may still arrive. */
   #failed: CollectedAnswer | undefined;
   #over = false;
   /** Whether this attempt no longer answers the caller: another node may be tried, or the caller left. */
@@ -69,7 +69,7 @@ export class ConvertedPlain implements CallerListener, Interrupted {
     this.#stop();
   }
 
-  /** An answer that is one text can only be broken off. */
+  /** An answer that is one JSON text can only be broken off. */
   lastWords(): undefined {}
 
   broke(): void {}
@@ -121,7 +121,7 @@ export class ConvertedPlain implements CallerListener, Interrupted {
     );
   }
 
-  /** In the thread: a large answer would keep the event loop for too long. */
+  /** In the thread: converting a large answer would block the event loop for too long. */
   #convertElsewhere(headers: UpstreamHeaders): void {
     const { largeWork, share, conversion, converted } = this.#options;
     const answers = this.#bodies.splice(0).map((body) => new Uint8Array(body));
@@ -154,7 +154,7 @@ export class ConvertedPlain implements CallerListener, Interrupted {
       .catch((error: unknown) => this.failed(error));
   }
 
-  /** Writes as much of a large answer as the caller takes. */
+  /** Writes a large answer in pieces, as fast as the caller reads. */
   #pour(): void {
     const { caller } = this.#options;
     while (this.#unwritten !== undefined) {

@@ -16,7 +16,7 @@ import type { Limits } from '../limits.ts';
 import type { LargeWork } from '../thread/large-work.ts';
 import type { Conversion } from './conversion.ts';
 
-/** What an attempt on a node that is asked in chat-completions is told; all of it stays the same while it runs. */
+/** What an attempt needs whose node is asked in chat-completions. Nothing of it changes while it runs. */
 export interface ConvertedOptions {
   readonly pool: Pool;
   readonly connection: UpstreamConnection;
@@ -34,24 +34,24 @@ export interface ConvertedOptions {
   readonly candidate: Candidate;
   /** Notified how the answer goes on after it has begun. */
   readonly reports: AttemptReports;
-  /** The attempt's span; undefined where traces are off. */
+  /** The attempt's span; undefined if tracing is off. */
   readonly span: AttemptTrace | undefined;
-  /** Told what the node said and the caller's format cannot. */
+  /** Called with labels of what the node sent and the caller's format cannot carry. */
   readonly onLost: (lost: readonly string[]) => void;
-  /** Called once, when the outcome is known. */
+  /** Called once, when the result is known. */
   readonly settle: (result: AttemptResult) => void;
 }
 
-/** What means the same whatever the body's format is. */
+/** Headers that mean the same for every format. */
 const passed = ['traceparent', 'tracestate'] as const;
 
-/** Sends the next chat request of a converted one. Throws where all were sent. */
+/** Sends the next chat request of a converted request. Throws if all were sent. */
 export function sendNextChat(
   { pool, connection, caller, conversion, converted, idempotencyKey, span }: ConvertedOptions,
   handler: UpstreamHandler,
 ): { abort(): void } {
   const callers = chatHeaders(caller.request.headers);
-  // Several requests under one key would all get the answer of the first.
+  // With one idempotency key, all of several requests would get the answer of the first.
   if (idempotencyKey !== undefined && converted.choices === 1)
     callers.push('idempotency-key', idempotencyKey);
   const headers = span === undefined ? callers : span.headers(callers);

@@ -22,13 +22,13 @@ import { quietly } from '../guard.ts';
 import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
 import { maskFault } from './mask-fault.ts';
 
-/** What may follow the end of an answer before its connection is given up. */
+/** Most bytes after the end of an answer before its connection is closed. */
 const mostAfterEnd = 64 * 1024;
 
 /**
- * An attempt whose answer is converted event by event. The choices of a request come one after the other. What a piece
- * of the node's bytes completes goes to the caller in one write, at once; until the first of it the attempt can fail
- * unseen.
+ * An attempt whose answer is converted event by event. The choices of a request come one after the other. The events that a
+ * piece of the node's bytes completes are written to the caller at once, in one write. Until the first write another node
+ * can be tried.
  */
 export class ConvertedStreaming implements CallerListener, Interrupted {
   readonly #options: ConvertedOptions;
@@ -41,9 +41,9 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
   #stage: 'reading' | 'failing' | 'over' = 'reading';
   /** Whether this attempt no longer answers the caller: another node may be tried, or the caller left. */
   #isHandedBack = false;
-  /** Whether the caller has been given content: from then on this attempt answers, well or not. */
+  /** Whether the caller got content: from then on this attempt answers, complete or not. */
   #answering = false;
-  /** Whether the caller takes no more for now. */
+  /** Whether the caller reads more slowly than is written. */
   #full = false;
   #afterEnd = 0;
 
@@ -100,7 +100,7 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
     this.#control?.resume();
   }
 
-  /** The caller has heard nothing for a while: whatever its format has for that keeps its connection open. */
+  /** Nothing was sent for a while: the keep-alive of the caller's format keeps its connection open. */
   silent(): void {
     const { caller, conversion } = this.#options;
     if (this.#stage !== 'reading' || this.#full) return;
@@ -146,7 +146,7 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
 
   #ask(): { abort(): void } {
     const choice = this.#choice;
-    // What comes behind the end of a choice must not be taken for the next one's.
+    // Bytes after the end of a choice do not belong to the next one.
     const isCurrent = (): boolean => this.#choice === choice;
     return sendNextChat(this.#options, {
       onResponse: (status, headers, control) => this.#onResponse(status, headers, control),
@@ -157,7 +157,7 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
     });
   }
 
-  /** Converts, gives the caller what came of it, and sees how the stream stands. `atEnd`: nothing more will come. */
+  /** Converts, writes the events to the caller, and ends the stream if it is done or failed. `atEnd`: no more bytes will come. */
   #read(
     convert: (stream: ConvertedStream<unknown>) => string[],
     atEnd?: () => UpstreamFault,
@@ -174,7 +174,7 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
     else if (atEnd !== undefined) this.#fault(atEnd(), cause);
   }
 
-  /** A mistake of the conversion's own must end this answer, not the process. */
+  /** An error of the conversion ends this answer, not the process. */
   #guarded<T>(act: (stream: ConvertedStream<unknown>) => T): T | undefined {
     try {
       return act(this.#stream);
@@ -215,11 +215,11 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
     reports.ended(candidate, 200);
     onLost(this.#stream.lost);
     caller.end(events.join(''));
-    // The rest of the node's answer is read so that its connection can serve the next request.
+    // The rest of the node's answer is read so that its connection can be used again.
     this.#control?.resume();
   }
 
-  /** From here on the caller is told everything. */
+  /** From here on every event is written to the caller. */
   #answer(): void {
     if (this.#answering) return;
     this.#answering = true;
@@ -242,7 +242,7 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
     caller.begin(200, [...named, ...eventStreamHeaders, 'content-type', 'text/event-stream; charset=utf-8']);
   }
 
-  /** The choices of one request add up. */
+  /** Adds the tokens of this choice to those of the request. */
   #tellTokens(): void {
     const { record } = this.#options.caller;
     if (record !== undefined)
@@ -266,7 +266,7 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
     this.#fail(failure);
   }
 
-  /** Unseen, the attempt has failed; after content its stream ends as its format says that it broke. */
+  /** Without content the attempt has failed; after content the stream ends with the error events of its format. */
   #fail(failure: Failure) {
     const { settle } = this.#options;
     if (!this.#answering) {

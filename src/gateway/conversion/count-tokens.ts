@@ -10,17 +10,17 @@ import { guarded } from '../guard.ts';
 import type { Conversion } from './conversion.ts';
 import type { ConvertedOptions } from './converted-request.ts';
 
-/** Longest time for a count. An estimate is there at once, and callers count often. */
+/** Longest time to wait for a count. The estimate takes no time, and callers count often. */
 const patienceMs = 10_000;
 
-/** Answers a count of tokens with an estimate, and says so. */
+/** Answers a count of tokens with an estimate; a header says so. */
 export function answerEstimate(caller: Caller, conversion: Conversion): void {
   answerCount(caller, conversion.estimate(), conversion.headers);
 }
 
 /**
- * An attempt to let a node's `/tokenize` count. Where that fails the answer is the estimate:
- * it is better than an error about something that the caller did not ask for.
+ * An attempt to let a node's `/tokenize` count. If that fails, the answer is the estimate: it is better than an error about
+ * a request that the caller did not make.
  */
 export class NodeCount implements CallerListener, Interrupted {
   readonly #options: ConvertedOptions;
@@ -68,7 +68,7 @@ export class NodeCount implements CallerListener, Interrupted {
     this.#stop();
   }
 
-  /** A count is one text: it can only be broken off. */
+  /** A count is one JSON text: it can only be broken off. */
   lastWords(): undefined {}
 
   broke(): void {}

@@ -75,8 +75,8 @@ const known: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The label of a dropped path: `tools[2].cache_control` is `tools.cache_control`; what is not listed counts for its
- * first field, and what nobody knows is `other`.
+ * The label of a dropped path: `tools[2].cache_control` is `tools.cache_control`; a path that is not listed counts for
+ * its first field, and an unknown field is `other`.
  */
 export function droppedLabel(path: string): string {
   const label = path.replaceAll(/\[\d+\]/g, '');

@@ -5,10 +5,10 @@ import type { ModelRequest } from '../admission/model-request.ts';
 import { type LargeWork, largeBytes } from '../thread/large-work.ts';
 import type { Conversion } from './conversion.ts';
 
-/** Converting so much besides long texts, which pass as they are, takes about a millisecond. */
+/** Converting this many bytes, besides long texts, which are not read, takes about a millisecond. */
 const largeRest = 64 * 1024;
 
-/** Whether the conversion of a request would keep the event loop for too long. */
+/** Whether the conversion of a request would block the event loop for too long. */
 export function isLarge({ body: { size }, inspection: { longStrings } }: ModelRequest): boolean {
   if (size <= largeRest) return false;
   if (size > largeBytes) return true;

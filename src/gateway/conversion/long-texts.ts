@@ -8,23 +8,23 @@ import { indexAt, indexOfMark, markLength, nextMark, writeMark } from './text-ma
 const textTypes: ReadonlySet<unknown> = new Set(['text', 'input_text', 'output_text']);
 const outputTypes: ReadonlySet<unknown> = new Set(['function_call_output', 'custom_tool_call_output']);
 
-/** A long string of a JSON body: where its bytes between the quotation marks are, and whether a mark stands for it. */
+/** A long string of a JSON body: where its bytes between the quotes are, and whether a mark replaces it. */
 interface LongText {
   readonly start: number;
   readonly stop: number;
   carried: boolean;
 }
 
-/** What most bodies are without their long texts finds room here: memory for each would be a call of the allocator. */
+/** Memory for the rest of a body without its long texts, shared by all bodies: most fit, and an allocation is saved. */
 const room = Buffer.allocUnsafeSlow(16 * 1024);
 
-/** A call of Node.js's takes longer than so many bytes taken one by one. */
+/** Copying this many bytes one by one is faster than a call into Node.js. */
 const fewBytes = 128;
 
 /**
- * The long texts of a body on their way through a conversion. In the value that is converted a mark stands for each text
- * that conversions carry over and do not look into; in the request that is written its own bytes stand there again, as
- * the caller wrote them. Reading and writing them anew takes most of the time of converting a long prompt.
+ * The long texts of a body during a conversion. In the value that is converted a mark replaces each text that conversions
+ * carry without reading it; in the request that is written the caller's bytes replace the mark. Parsing and writing these
+ * texts would be most of the time of converting a long prompt.
  */
 export class LongTexts {
   readonly #texts: LongText[] = [];
@@ -32,8 +32,9 @@ export class LongTexts {
 
   /**
    * Reads a body that is JSON in UTF-8, with long strings and odd numbers as the scan found them. The value is that of
-   * `JSON.parse` but for numbers that would be written otherwise (WrittenNumber) and for the marks: only in what messages, input items and the system prompt say. Joining texts and putting other
-   * text around them leaves marks intact; cutting them, or writing them as JSON within a string, does not.
+   * `JSON.parse`, except numbers that would be written differently (WrittenNumber), and except the marks, which are only in
+   * messages, input items and the system prompt. A conversion may join texts and put text around them; it must not cut them
+   * or write them as JSON within a string.
    */
   parse(body: Buffer, { longStrings: places, oddNumbers }: Scanned): unknown {
     const read = oddNumbers ? parseAsWritten : parsePlain;
@@ -61,14 +62,14 @@ export class LongTexts {
     return this.#texts.every(({ carried }) => carried) ? value : this.#put(value);
   }
 
-  /** A request as it is sent, with the bytes of the texts that were carried over. Not after the caller's body was let go. */
+  /** A request as it is sent, with the caller's bytes for the marks. Not after the caller's body was freed. */
   body(chat: object): AssembledBody {
     return new MarkedBody(JSON.stringify(chat), this.#body, this.#texts);
   }
 
   #carryConversation(body: JsonObject): void {
     this.#carry(body['system']);
-    // What is echoed is part of the answer.
+    // Echoed texts are part of the answer, so they are read.
     if (body['echo'] !== true) this.#carry(body['prompt']);
     for (const items of [body['messages'], body['input']]) {
       if (!Array.isArray(items)) continue;
@@ -80,14 +81,14 @@ export class LongTexts {
     }
   }
 
-  /** A content: one text, or parts, of which tool results have contents of their own. */
+  /** A content: one text, or parts; a tool result has a content of its own. */
   #carry(content: unknown): void {
     if (typeof content === 'string') this.#carryText(content);
     if (!Array.isArray(content)) return;
     for (const part of content as readonly unknown[]) {
       if (!isObject(part)) continue;
       if (textTypes.has(part['type'])) this.#carryText(part['text']);
-      // Of an error it is asked whether it says so itself.
+      // The conversion reads whether the text of an error says that it is one.
       else if (part['type'] === 'tool_result' && part['is_error'] !== true) this.#carry(part['content']);
     }
   }
@@ -102,7 +103,7 @@ export class LongTexts {
     return index === undefined ? undefined : this.#texts[index];
   }
 
-  /** Puts all other texts where their marks are. */
+  /** Replaces the marks that are not sent by their texts. */
   #put(value: unknown): unknown {
     if (typeof value === 'string') {
       const text = this.#marked(value);
@@ -121,15 +122,15 @@ export class LongTexts {
   }
 }
 
-/** A JSON text in which marks stand for parts of the caller's body. */
+/** A JSON text in which marks replace parts of the caller's body. */
 class MarkedBody implements AssembledBody {
   readonly length: number;
   readonly #json: string;
   readonly #source: Buffer;
-  /** Where each mark is, and what it stands for. */
+  /** Where each mark is, and the bytes that it replaces. */
   readonly #marks: { readonly mark: number; readonly start: number; readonly stop: number }[] = [];
 
-  /** Throws where a mark is not one of `texts`. */
+  /** Throws if a mark is not one of `texts`. */
   constructor(json: string, source: Buffer, texts: readonly LongText[]) {
     this.#json = json;
     this.#source = source;
@@ -166,7 +167,7 @@ function copyBytes(body: Buffer, from: number, stop: number, target: Buffer, at:
   else for (let index = from; index < stop; index++) target[at + index - from] = body[index] ?? 0;
 }
 
-/** Writes `from` to `stop` of a text to `target` at `at`; answers where it ends there. */
+/** Writes `from` to `stop` of a text to `target` at `at`, and returns where it ends there. */
 function writeText(text: string, from: number, stop: number, target: Buffer, at: number): number {
   if (stop - from > fewBytes) return at + target.write(text.slice(from, stop), at);
   let to = at;
@@ -179,8 +180,8 @@ function writeText(text: string, from: number, stop: number, target: Buffer, at:
 }
 
 /**
- * Whether a text begins as most do, so that all that conversions ask of one is known: it is not blank, and it is not the
- * header that Claude Code puts before its system prompt (which begins with x).
+ * Whether a text begins as most do, so that conversions need not read it: it is not blank, and it is not the header that
+ * Claude Code puts before its system prompt (which begins with x).
  */
 function isOpaque(body: Buffer, { start, stop }: LongText): boolean {
   const first = start < stop ? (body[start] ?? 0) : 0;

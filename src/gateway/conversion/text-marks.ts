@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-// Nobody knows it, so nobody's text can be taken for a mark.
+// Random and secret, so that no text of a caller can contain a mark.
 const nonce = randomBytes(12).toString('base64url');
 const nonceBytes = Buffer.from(nonce);
 const digits = 7;
@@ -8,7 +8,7 @@ const digits = 7;
 /** The number of the first mark. A body would need 4 GB to have more long texts than there are numbers. */
 const firstNumber = 10 ** (digits - 1);
 
-/** Bytes, and characters, of a mark: what stands for a text in a JSON string. */
+/** Bytes, and characters, of a mark, which replaces a text in a JSON string. */
 export const markLength = nonce.length + digits;
 
 /** Writes the mark of text `index` to `target` at `at`. */
@@ -21,17 +21,17 @@ export function writeMark(target: Buffer, at: number, index: number): void {
   }
 }
 
-/** Where the next mark in `json` begins, -1 where none does. */
+/** Where the next mark in `json` begins; -1 if there is none. */
 export function nextMark(json: string, from: number): number {
   return json.indexOf(nonce, from);
 }
 
-/** Whose mark begins at `at`. */
+/** The index of the text whose mark begins at `at`. */
 export function indexAt(json: string, at: number): number {
   return Number(json.slice(at + nonce.length, at + markLength)) - firstNumber;
 }
 
-/** Whose mark `value` is; undefined where it is something else. */
+/** The index of the text whose mark `value` is; undefined if it is no mark. */
 export function indexOfMark(value: string): number | undefined {
   return value.length === markLength && value.startsWith(nonce) ? indexAt(value, 0) : undefined;
 }

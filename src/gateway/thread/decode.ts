@@ -1,9 +1,9 @@
 import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 
-/** RFC 9659: 8 MiB. By itself zstd takes up to 128 MiB when the caller's frame asks for it, beside the bound on bodies. */
+/** RFC 9659: 8 MiB. Without it zstd takes up to 128 MiB if the caller's frame asks for it, outside the bound on bodies. */
 const zstdWindowLog = 23;
 
-/** Undoes an encoding; fails where there is more than `maxOutputLength`, before more than that unfolds. */
+/** Undoes an encoding; throws before more than `maxOutputLength` bytes are decoded. */
 type Decode = (bytes: Uint8Array, bound: { readonly maxOutputLength: number }) => Uint8Array<ArrayBuffer>;
 
 const decoders: ReadonlyMap<string, Decode> = new Map<string, Decode>([
@@ -23,7 +23,7 @@ export function isKnownEncoding(encoding: string): boolean {
   return decoders.has(encoding);
 }
 
-/** What a body holds; why it cannot be had where it is no such encoding, or holds more than `most` bytes. */
+/** The decoded body; `invalid` if it does not have this encoding, `too large` if it has more than `most` bytes. */
 export function decode(
   encoding: string,
   bytes: Uint8Array,

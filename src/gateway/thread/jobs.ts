@@ -15,17 +15,17 @@ import { LongTexts } from '../conversion/long-texts.ts';
 import { type ErrorCode, GatewayError } from '../errors/errors.ts';
 import { decode } from './decode.ts';
 
-/** Bytes that one thread gives to another, memory and all. */
+/** Bytes that are transferred between threads without a copy. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** What can be asked of the thread; `wish` and `result` are what passes between the threads. */
+/** The jobs of the thread; `wish` and `result` are the messages between the threads. */
 export interface Jobs {
   /** Undoes the encoding of a body. */
   readonly decode: {
     readonly wish: { readonly pieces: readonly Bytes[]; readonly encoding: string; readonly most: number };
     readonly result: Bytes | 'invalid' | 'too large';
   };
-  /** Puts a body together and inspects it. */
+  /** Joins the pieces of a body and inspects it. */
   readonly inspect: {
     readonly wish: {
       readonly pieces: readonly Bytes[];
@@ -42,7 +42,7 @@ export interface Jobs {
           };
         };
   };
-  /** Converts a body for a node, and gives the body back. */
+  /** Converts a body for a node, and returns the body. */
   readonly convert: {
     readonly wish: ConvertWish & {
       readonly model: string;
@@ -54,17 +54,17 @@ export interface Jobs {
       | {
           /** The requests as they are sent, each distinct one once. */
           readonly texts: readonly Bytes[];
-          /** For each request to the node, in their order, its place in `texts`. */
+          /** For each request to the node, in order, its index in `texts`. */
           readonly chats: readonly number[];
           readonly dropped: readonly string[];
           readonly lossy: boolean;
           readonly state: PortableState;
-          /** Of a count of tokens. */
+          /** For a count of tokens. */
           readonly estimate: number | undefined;
         }
     );
   };
-  /** Whether the conversion would lose something wherever the request goes. */
+  /** Whether the conversion would lose something for every node. */
   readonly needsNative: {
     readonly wish: ConvertWish;
     readonly result: { readonly bytes: Bytes; readonly native: boolean };
@@ -90,13 +90,13 @@ export interface ConvertWish {
 
 type UpstreamFaultParts = Pick<UpstreamFault, 'kind' | 'message' | 'status' | 'code' | 'type'>;
 
-/** A result and the memory that passes with it. */
+/** A result and the memory that is transferred with it. */
 export interface Done<R> {
   readonly result: R;
   readonly transfer: readonly ArrayBuffer[];
 }
 
-/** What the thread does for each kind of job. Throws for faults of our own alone. */
+/** What the thread does for each kind of job. Throws only for errors of the gateway's own. */
 export const jobs: {
   readonly [K in keyof Jobs]: (wish: Jobs[K]['wish']) => Done<Jobs[K]['result']>;
 } = {
@@ -179,7 +179,7 @@ export const jobs: {
   },
 };
 
-/** Whether nothing else is in the memory of these bytes, so that they can pass to another thread. */
+/** Whether these bytes have their memory alone, so that it can be transferred. */
 function isAlone(bytes: Bytes): boolean {
   return bytes.length > 0 && bytes.buffer.byteLength === bytes.length;
 }

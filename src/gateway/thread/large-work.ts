@@ -2,16 +2,16 @@ import { Worker } from 'node:worker_threads';
 import { Turns } from '../../upstream/turns.ts';
 import type { Jobs } from './jobs.ts';
 
-/** Bodies and answers above this are inspected and converted in the thread. */
+/** Bodies and answers above this size are inspected and converted in the thread. */
 export const largeBytes = 256 * 1024;
 
-/** What the thread is asked, one at a time. */
+/** A job for the thread; it gets one at a time. */
 export interface Asked {
   readonly kind: keyof Jobs;
   readonly wish: unknown;
 }
 
-/** What it tells then. */
+/** The thread's answer. */
 export type Told =
   | { readonly result: unknown }
   | {
@@ -24,21 +24,21 @@ interface Waiting extends Asked {
   readonly reject: (error: Error) => void;
 }
 
-/** Whose work it is, and the memory that passes to the thread with it. */
+/** The key that the job belongs to, and the memory that is transferred with it. */
 interface Owned {
   readonly owner: string;
   readonly transfer: readonly ArrayBuffer[];
 }
 
-/** The longest that one job may take; the thread is ended then. */
+/** Longest time for one job; then the thread is terminated. */
 const longestMs = 60_000;
-/** How long the thread stays without work. */
+/** After this time without work the thread is terminated. */
 const idleMs = 30_000;
 
 /**
- * The thread in which large bodies are inspected and converted, so that the event loop, which all callers share, never
- * stands still for one of them. It does one job at a time, for the keys in turn, begins with the first job and ends when there
- * was none for a while. What ends it by force (no memory, too long) fails the job that ran, and no other.
+ * The thread that decodes, inspects and converts large bodies, because all callers share the event loop. It does one job at
+ * a time, for the keys in turn. It starts with the first job and is terminated after a while without one. If it ends because
+ * of too little memory or too long a job, that job fails, and no other.
  */
 export class LargeWork {
   readonly #turns = new Turns<Waiting>();
@@ -46,7 +46,7 @@ export class LargeWork {
   #running: Waiting | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Settles with what the thread found; rejects where it failed by a fault of our own. */
+  /** Resolves with the thread's result; rejects if the job failed by an error of the gateway's own. */
   run<K extends keyof Jobs>(
     kind: K,
     wish: Jobs[K]['wish'],
@@ -58,7 +58,7 @@ export class LargeWork {
     });
   }
 
-  /** Ends the thread; what waits is failed. */
+  /** Terminates the thread; waiting jobs fail. */
   async close(): Promise<void> {
     const ended = new Error('the gateway is stopping');
     for (let waiting = this.#turns.next(); waiting !== undefined; waiting = this.#turns.next())

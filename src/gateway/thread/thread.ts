@@ -3,15 +3,15 @@ import { parentPort } from 'node:worker_threads';
 import { type Done, type Jobs, jobs } from './jobs.ts';
 import type { Asked, Told } from './large-work.ts';
 
-/** Below the event loop, where processors are short; enough of them is left for large bodies to get on. */
+/** A lower priority than the event loop's, for machines with few processors. */
 const niceness = 10;
 
-// Of a thread alone that is so on Linux; elsewhere it would be the whole process.
+// On Linux the priority is the thread's; elsewhere it would be the whole process's.
 if (process.platform === 'linux') {
   try {
     setPriority(niceness);
   } catch {
-    // Where the system forbids it, the thread works at the priority of all others.
+    // If the system forbids it, the thread keeps the usual priority.
   }
 }
 
