@@ -129,7 +129,11 @@ function bare(line: string): string {
 
 /** The comment behind what a line says, with the blanks before it. */
 function commentOf(line: string, printed: string): string {
-  if (!bare(line).startsWith(bare(printed))) return /\s+#[^'"]*$/.exec(line)?.[0] ?? '';
+  if (!bare(line).startsWith(bare(printed))) {
+    const said = line.slice(0, line.lastIndexOf('#')).trimEnd();
+    const rest = line.slice(said.length);
+    return /^\s+#/.test(rest) && !/['"]/.test(rest) ? rest : '';
+  }
   let left = bare(printed).length;
   let at = 0;
   for (; left > 0; at += 1) if (!/[\s'"]/.test(line[at] ?? '')) left -= 1;
@@ -139,9 +143,10 @@ function commentOf(line: string, printed: string): string {
 
 /** What a line is about: its key, with the value of a name; all of it if it has no key. */
 function labelOf(line: string): string {
-  const key = /^[\s-]*(?:\{ *)?(?:"[^"]*"|'[^']*'|[^\s:'"{[]+):(?= |$)/.exec(line)?.[0];
-  if (key === undefined) return line;
-  return bare(/\bname["']?:$/.test(key) ? (line.split(/[,}]/)[0] ?? line) : key);
+  const colon = line.search(/:(?: |$)/);
+  if (colon === -1) return line;
+  const key = bare(line.slice(0, colon + 1));
+  return /\bname:$/.test(key) ? bare(line.split(/[,}]/)[0] ?? line) : key;
 }
 
 /** Where in the text the place behind the printed lines before `index` is. */
@@ -156,7 +161,7 @@ function endOf(text: readonly string[], places: readonly (number | undefined)[],
   const next = places.slice(index).find((place) => place !== undefined) ?? text.length;
   if (last === undefined) return next;
   const head = text[last] ?? '';
-  const isBlock = /[|>][-+\d]*\s*(?:#.*)?$/.test(head);
+  const isBlock = /[|>][-+\d]*$/.test((head.split(/\s#/)[0] ?? '').trimEnd());
   let end = last + 1;
   for (let at = end; at < next; at += 1) {
     const line = text[at] ?? '';
