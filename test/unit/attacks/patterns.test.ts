@@ -22,11 +22,6 @@ interface Bound {
 const bounded: Readonly<Record<string, Bound>> = {
   '/%.*$/s': { chars: 100, because: 'an IPv6 address' },
   '/\\/+$/': { chars: 2_048, because: 'a base URL' },
-  '/^([A-Za-z_][A-Za-z0-9_./-]*):(?: +(.+))?$/': {
-    chars: 40_000,
-    because: 'a line of printable ASCII, whose rest always matches',
-    ends: [' ', 'x'],
-  },
   '/,(?![^(]*\\))/': { chars: 4_096, because: "a flag on one's own command line" },
   '/[.-]+$/': { chars: 253, because: 'the name of an object' },
   '/(?:\\r\\n|\\n|\\r(?!\\n|$)){2,}/g': { chars: 262_144, because: 'what is held back of a stream' },
