@@ -108,6 +108,29 @@ test('Tab pressed faster than the page is drawn goes through every row of a tabl
   expect(up).toEqual(rows.slice(-501, -1).reverse());
 });
 
+test('Tab goes on from the focused row after the table was scrolled away from it', async () => {
+  await using person = await sit('/nodes/default/large/models');
+  const { page } = person;
+  const frame = page.getByRole('region', { name: 'Models' });
+  await page
+    .getByRole('checkbox', { name: /^Select vendor/ })
+    .nth(4)
+    .focus();
+  const at = Number(await place(page));
+  for (const top of [60_000, 120_000]) {
+    await frame.evaluate((element, top) => ((element as { scrollTop: number }).scrollTop = top), top);
+    await page.waitForTimeout(200);
+    expect(Number(await place(page))).toBe(at);
+  }
+  const visited: number[] = [];
+  for (let presses = 0; presses < 8; presses++) {
+    await page.keyboard.press('Tab');
+    visited.push(Number(await place(page)));
+  }
+  expect(visited.filter((row) => row < at || row > at + 8)).toEqual([]);
+  expect(visited.at(-1)).toBeGreaterThan(at);
+});
+
 test('on a phone the status of a node with a long name is seen', async () => {
   await using person = await sit('/nodes?search=cellar', { viewport: { width: 375, height: 740 } });
   const { page } = person;

@@ -30,6 +30,7 @@ export function WindowedTable<R>(props: {
   const { label, columns, rows, idOf, nameOf, ticked, onTick } = props;
   const order = orderOf(useAddress().query.get('sort') ?? '', columns);
   const [view, setView] = useState<RowsInSight>({ top: 0, height: 800 });
+  const [focusedRow, setFocusedRow] = useState<number | undefined>(undefined);
   const frame = useRef<HTMLElement | null>(null);
   useEffect(() => {
     const element = frame.current;
@@ -37,23 +38,28 @@ export function WindowedTable<R>(props: {
     const seen = (): void => setView({ top: element.scrollTop, height: element.clientHeight });
     const focused = ({ target }: Event): void => {
       const row = target instanceof Element ? target.closest('tr')?.getAttribute('aria-rowindex') : undefined;
+      setFocusedRow(row ? Number(row) - 2 : undefined);
       if (row) setView((view) => around(view, Number(row) - 2));
+    };
+    const left = ({ relatedTarget }: FocusEvent): void => {
+      if (!(relatedTarget instanceof Node && element.contains(relatedTarget))) setFocusedRow(undefined);
     };
     seen();
     element.addEventListener('scroll', seen, { passive: true });
     element.addEventListener('focusin', focused);
+    element.addEventListener('focusout', left);
     const resized = new ResizeObserver(seen);
     resized.observe(element);
     return () => {
       element.removeEventListener('scroll', seen);
       element.removeEventListener('focusin', focused);
+      element.removeEventListener('focusout', left);
       resized.disconnect();
     };
   }, []);
 
   const sorted = inOrder(rows, columns[order.column]?.sort, order.down);
-  const first = Math.max(0, Math.floor(view.top / rowHeight) - spare);
-  const end = Math.min(sorted.length, Math.ceil((view.top + view.height) / rowHeight) + spare);
+  const drawn = drawnRows(view, focusedRow, sorted.length);
   const allTicked = rows.length > 0 && rows.every((row) => ticked.has(idOf(row)));
 
   const tick = (row: R, on: boolean): void => {
@@ -91,12 +97,13 @@ export function WindowedTable<R>(props: {
         </tr>
       </thead>
       <tbody>
-        ${space('above', first)}
-        ${sorted.slice(first, end).map(
-          (
-            row,
-            index,
-          ) => html`<tr key=${idOf(row)} aria-rowindex=${first + index + 2} class=${ticked.has(idOf(row)) ? 'ticked' : ''}>
+        ${drawn.flatMap(({ first, end, skipped }, part) => [
+          space(part === 0 ? 'above' : 'between', skipped),
+          ...sorted.slice(first, end).map(
+            (
+              row,
+              index,
+            ) => html`<tr key=${idOf(row)} aria-rowindex=${first + index + 2} class=${ticked.has(idOf(row)) ? 'ticked' : ''}>
             <td class="tick">
               <input
                 type="checkbox"
@@ -109,8 +116,9 @@ export function WindowedTable<R>(props: {
               ({ cell, numeric, wide }) => html`<td class=${classes(numeric, wide)}>${cell(row)}</td>`,
             )}
           </tr>`,
-        )}
-        ${space('below', sorted.length - end)}
+          ),
+        ])}
+        ${space('below', sorted.length - (drawn.at(-1)?.end ?? 0))}
       </tbody>
     </table>
   </div>`;
@@ -130,6 +138,33 @@ function around(view: RowsInSight, row: number): RowsInSight {
   const at = row * rowHeight;
   const isInside = at >= top && at + rowHeight <= top + height;
   return isInside || row < 0 ? view : { top: Math.max(0, at - height / 2), height };
+}
+
+/** Rows that are in the document: from `first` to before `end`, after `skipped` rows that are not. */
+interface DrawnRows {
+  readonly first: number;
+  readonly end: number;
+  readonly skipped: number;
+}
+
+/**
+ * The rows in sight, and the row that has the focus with its neighbours, wherever it is: if it left the document, Tab would
+ * start at the top of the page.
+ */
+function drawnRows({ top, height }: RowsInSight, focused: number | undefined, count: number): DrawnRows[] {
+  const first = Math.min(count, Math.max(0, Math.floor(top / rowHeight) - spare));
+  const end = Math.min(count, Math.ceil((top + height) / rowHeight) + spare);
+  const seen = { first, end };
+  const kept = { first: Math.max(0, (focused ?? 0) - 1), end: Math.min(count, (focused ?? 0) + 2) };
+  if (focused === undefined || focused >= count) return [{ ...seen, skipped: first }];
+  const [one, other] = kept.first < first ? [kept, seen] : [seen, kept];
+  if (other.first <= one.end) {
+    return [{ first: one.first, end: Math.max(one.end, other.end), skipped: one.first }];
+  }
+  return [
+    { ...one, skipped: one.first },
+    { ...other, skipped: other.first - one.end },
+  ];
 }
 
 /**
