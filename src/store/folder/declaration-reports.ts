@@ -57,3 +57,18 @@ export function reportRepeats(
     return { scope: 'object', ...problem };
   });
 }
+
+/** Says which declarations of an object are not in force because an earlier file, which cannot be read, has it. */
+export function reportBehindKept(
+  log: Log,
+  kept: string,
+  declarations: readonly Declaration[],
+): readonly FoundProblem[] {
+  return declarations.map(({ file, document, line, id }) => {
+    const reason = `is declared already by ${kept}, which cannot be read and whose last good version stays in force`;
+    const remedy = `correct ${kept}, or delete it`;
+    const problem = { file, document, line, object: id, field: 'metadata.name', reason, remedy };
+    log.error(problem, 'A manifest declares what another declares');
+    return { scope: 'object', ...problem };
+  });
+}

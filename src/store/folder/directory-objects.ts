@@ -5,7 +5,13 @@ import { changeProblems } from '../../resources/change.ts';
 import type { Content } from '../content.ts';
 import { type Kind, type ResourceOf, StoreError } from '../store.ts';
 import type { AppliedLog } from './applied-log.ts';
-import { reportKept, reportRefusal, reportRepeats, reportStored } from './declaration-reports.ts';
+import {
+  reportBehindKept,
+  reportKept,
+  reportRefusal,
+  reportRepeats,
+  reportStored,
+} from './declaration-reports.ts';
 import type { DirectorySecrets } from './directory-secrets.ts';
 import { authored, identified, withStatus } from './identified.ts';
 import type { Identity } from './identity-maker.ts';
@@ -187,6 +193,15 @@ export class DirectoryObjects {
       return;
     }
     if (isMade) return;
+    if (this.#isStarting && first !== undefined) this.#kept.keepBefore(id, first.file);
+    const keptFile = this.#kept.fileOf(id);
+    if (keptFile !== undefined) {
+      if (first === undefined || keptFile < first.file) {
+        this.#refuse(id, reportBehindKept(log, keptFile, declarations));
+        return;
+      }
+      this.#kept.forget(id);
+    }
     if (first === undefined) {
       if (this.#current(id) !== undefined) applied.note(id, 'deleted', records.fileOf(id));
       await this.#removeObject(id);

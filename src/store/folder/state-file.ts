@@ -1,8 +1,9 @@
-import { chmodSync, closeSync, openSync, readdirSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorText } from '../../observe/error-text.ts';
+import { recipientFile } from '../sealing.ts';
 import { StateTables, type Table, tables } from './state-tables.ts';
 
 /** The file of a data folder that holds what an API server would keep. */
@@ -59,13 +60,14 @@ export class StateFile extends StateTables {
   static open(folder: string): StateFile {
     refuseOlderLayout(folder);
     const path = join(folder, stateFile);
+    if (isEmpty(path) && (isUsed(folder) || !isEmpty(`${path}-wal`))) throw lost(path);
     let database: DatabaseSync | undefined;
     try {
       // The files of the log take over this mode.
       closeSync(openSync(path, 'a', 0o600));
       chmodSync(path, 0o600);
       database = new DatabaseSync(path, { timeout: busyMs });
-      prepare(database, path);
+      prepare(database, path, isUsed(folder));
       return new StateFile(database);
     } catch (error) {
       database?.close();
@@ -108,12 +110,13 @@ export class StateFile extends StateTables {
   }
 }
 
-function prepare(database: DatabaseSync, path: string): void {
+function prepare(database: DatabaseSync, path: string, isUsed: boolean): void {
   const pragma = (name: string): string | number | undefined => {
     const row = database.prepare(`PRAGMA ${name}`).get() as Record<string, string | number> | undefined;
     return Object.values(row ?? {})[0];
   };
   const isNew = pragma('schema_version') === 0;
+  if (isNew && isUsed) throw lost(path);
   if (!isNew && pragma('application_id') !== applicationId)
     throw new StateFileError(
       `The file ${path} is not a state file of model-gateway; move it away, or name another folder with --data`,
@@ -132,6 +135,8 @@ function prepare(database: DatabaseSync, path: string): void {
     database.exec(
       `BEGIN IMMEDIATE; ${make.join(' ')} PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${format}; COMMIT`,
     );
+    // The tables are in the file itself from now on: without its log it is never taken for a new one.
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }
   const check = pragma('quick_check(1)');
   if (check !== 'ok') throw damaged(path, String(check).replace(/^\*.*\n/, ''));
@@ -152,9 +157,25 @@ function unusable(path: string, error: unknown): StateFileError {
 
 function damaged(path: string, reason: string, cause?: unknown): StateFileError {
   return new StateFileError(
-    `The file ${path} is damaged (${reason}); restore the data folder from a backup, or remove this file and those beside it that begin with its name: keys made through /v1/keys, generated keys and the sealing key are then lost`,
+    `The file ${path} is damaged (${reason}); restore the data folder from a backup, or remove this file, those beside it that begin with its name, and ${recipientFile}: keys made through /v1/keys, generated keys and the sealing key are then lost`,
     { cause },
   );
+}
+
+function lost(path: string): StateFileError {
+  return new StateFileError(
+    `The file ${path} is missing or empty, although the data folder was used before; restore the data folder from a backup, or remove ${recipientFile} and what begins with the file's name from it: keys made through /v1/keys, generated keys and the sealing key are then lost`,
+  );
+}
+
+/** Whether a run wrote to the folder: each publishes the sealing key's public half there. */
+function isUsed(folder: string): boolean {
+  return existsSync(join(folder, recipientFile));
+}
+
+/** Whether a file is missing or has no bytes. */
+function isEmpty(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
 /** Versions before the single file kept a file for each key. To begin without these would revoke them. */

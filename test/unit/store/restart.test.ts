@@ -49,6 +49,30 @@ describe('a manifest that turned bad while nobody looked', () => {
     }
   });
 
+  test('and so does an object whose file is no YAML any more, although a later file declares it too', async () => {
+    await ran(
+      {
+        'c.yaml': `${keyYaml('k', hashOf(1), 'enabled: false')}---\n${keyYaml('l', hashOf(2))}`,
+        'z.yaml': keyYaml('k', hashOf(1)),
+      },
+      () => {},
+    );
+    folders.write('c.yaml', '{{{');
+    const { store, close } = await folders.open();
+    const enabled = () => store.get('APIKey', 'default', 'k')?.spec.enabled;
+    expect([enabled(), store.key(hashOf(2)) !== undefined]).toEqual([false, true]);
+    expect(store.manifestProblems().map(({ file }) => file)).toEqual(['c.yaml', 'z.yaml']);
+    folders.write('z.yaml', keyYaml('k', hashOf(1), 'models: [m]'));
+    await until(() => store.manifestProblems().length === 2, 'read again');
+    expect(enabled()).toBe(false);
+    folders.write('z.yaml', '# nothing');
+    await until(() => store.manifestProblems().length === 1, 'the later declaration is deleted');
+    expect(enabled()).toBe(false);
+    folders.write('c.yaml', keyYaml('k', hashOf(1)));
+    await until(() => enabled() === true, 'the file can be read again');
+    await close();
+  });
+
   test('also one of a node, but not where that would write a header in plain text into a file', async () => {
     await ran(
       {

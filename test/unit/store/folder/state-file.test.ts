@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StateFile, stateFile } from '../../../../src/store/folder/state-file.ts';
+import { recipientFile } from '../../../../src/store/sealing.ts';
 import { changeState, readState } from '../open-folder.ts';
 
 let root: string;
@@ -110,6 +111,28 @@ describe('a file that cannot be used stops the start, stays as it is, and says w
     expect(refusal()).toMatch(
       /state\.sqlite has format 9, .*format 1 alone; start the version that wrote it/,
     );
+  });
+
+  test.each<[string, () => void]>([
+    ['missing', () => rmSync(path())],
+    ['emptied', () => truncateSync(path(), 0)],
+    ['without its tables', () => changeState(root, 'DROP TABLE record')],
+  ])('of a folder that was used: %s', async (how, harm) => {
+    await filled();
+    writeFileSync(join(root, recipientFile), 'age1x');
+    harm();
+    if (how === 'without its tables') return expect(refusal()).not.toBe('opened');
+    expect(refusal()).toMatch(/state\.sqlite is missing or empty, although .*sealing-recipient\.txt/);
+    rmSync(join(root, recipientFile));
+    expect(refusal()).toBe('opened');
+  });
+
+  test('missing, but not its log', async () => {
+    const state = StateFile.open(root);
+    await state.write([row('k', 'x')]);
+    rmSync(path());
+    expect(refusal()).toMatch(/missing or empty/);
+    state.close();
   });
 
   test('of another program', () => {
