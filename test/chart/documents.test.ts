@@ -145,7 +145,7 @@ const run: readonly Rule[] = [
     },
   },
   {
-    fits: /^(?:kubectl (?!modelgateway\b)(?!get$|get -o|edit\b)|for kind in .*\n *kubectl )/,
+    fits: /^(?:(?:until )?kubectl (?!modelgateway\b)(?!get$|get -o|edit\b)|for kind in .*\n *kubectl )/,
     async holds(command) {
       // A server takes a moment to list a kind whose definition it has taken.
       if (command === 'kubectl apply -f examples/openai.yaml') await kindsAreListed();
