@@ -28,17 +28,20 @@ export function editYaml(text: string, index: number, wanted: unknown): string {
   // A document may begin on the line of its marker, which the library prints on a line of its own, or not at all.
   const [mark = ''] = /^\uFEFF?(?:---[ \t]+(?=[^#\s]))?/.exec(text.slice(start, end)) ?? [];
   const source = text.slice(start + mark.length, end);
-  const [printed, edited] = printedBoth(text, source, document, wanted, false);
+  const { above, lines, below, json } = framed(linesOf(source));
+  const [printed, edited] = printedBoth(text, json, document, wanted, false);
   const ending = source.endsWith('\n') ? lineBreak : '';
-  const lines = linesOf(source);
   // Blanks on a line below a block of text would become part of it.
   const withoutBlanks = lines.map((line) => (line.trim() === '' ? '' : line));
   const attempts = [
-    () => carryLines(lines, printed, edited, true),
-    () => carryLines(withoutBlanks, printed, edited, true),
-    () => carryLines(lines, printed, edited, false),
-    () => carryLines(withoutBlanks, printed, edited, false),
-    () => printedBoth(text, source, documentAt(parseSource(text), index), wanted, true)[1],
+    () => [...above, ...carryLines(lines, printed, edited, true), ...below],
+    () => [...above, ...carryLines(withoutBlanks, printed, edited, true), ...below],
+    () => [...above, ...carryLines(lines, printed, edited, false), ...below],
+    () => [...above, ...carryLines(withoutBlanks, printed, edited, false), ...below],
+    () =>
+      json === undefined
+        ? printedBoth(text, json, documentAt(parseSource(text), index), wanted, true)[1]
+        : [...above, ...edited, ...below],
   ];
   for (const attempt of attempts) {
     const whole = text.slice(0, start) + mark + attempt().join(lineBreak) + ending + text.slice(end);
@@ -49,6 +52,30 @@ export function editYaml(text: string, index: number, wanted: unknown): string {
   throw cannot();
 }
 
+interface Framed {
+  /** Comments, blanks and a marker above the document: they stay, whatever happens to its first line. */
+  readonly above: readonly string[];
+  readonly lines: readonly string[];
+  /** Comments and blanks below a document that is JSON; of another one they may be part of a text. */
+  readonly below: readonly string[];
+  /** The document, if it is JSON. */
+  readonly json: string | undefined;
+}
+
+function framed(all: readonly string[]): Framed {
+  const isBlank = (line: string): boolean => /^(?:\uFEFF?---)?[ \t]*(?:#.*)?$/.test(line);
+  const first = Math.max(
+    0,
+    all.findIndex((line) => !isBlank(line)),
+  );
+  const last = all.findLastIndex((line) => !isBlank(line)) + 1;
+  const json = all.slice(first, last).join('\n');
+  if (!isJson(json)) {
+    return { above: all.slice(0, first), lines: all.slice(first), below: [], json: undefined };
+  }
+  return { above: all.slice(0, first), lines: all.slice(first, last), below: all.slice(last), json };
+}
+
 function linesOf(text: string): string[] {
   return text.replace(/\r?\n$/, '').split(/\r?\n/);
 }
@@ -56,13 +83,13 @@ function linesOf(text: string): string[] {
 /** The lines of the document as it is and as it should be, both in the library's layout. Changes `document`. */
 function printedBoth(
   text: string,
-  source: string,
+  json: string | undefined,
   document: Document,
   wanted: unknown,
   hasComments: boolean,
 ): [string[], string[]] {
-  if (isJson(source)) {
-    const indent = /\n([ \t]+)"/.exec(source)?.[1] ?? '';
+  if (json !== undefined) {
+    const indent = /\n([ \t]+)"/.exec(json)?.[1] ?? '';
     const print = (value: unknown) => linesOf(`${JSON.stringify(value, null, indent)}\n`);
     return [print(valueIn(document)), print(wanted)];
   }

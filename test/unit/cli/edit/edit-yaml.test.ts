@@ -23,6 +23,13 @@ const rows: readonly Row[] = [
     after: '# a\nspec:\n  # b\n  enabled: false\t# c\n\n  weight: 1\n',
   },
   {
+    what: 'JSON keeps its layout, and the comments above and below it',
+    before: '# a\n{\n  "kind": "A",\n  "spec": {\n    "a": 1\n  }\n}\n# b\n',
+    edits: [set(['x'], 'spec', 'models')],
+    after:
+      '# a\n{\n  "kind": "A",\n  "spec": {\n    "a": 1,\n    "models": [\n      "x"\n    ]\n  }\n}\n# b\n',
+  },
+  {
     what: 'a scalar keeps its quotes',
     before: `spec: {a: "x", b: 'y', c: z}\n`,
     edits: [set("it's", 'spec', 'a'), set('p "q"', 'spec', 'b'), set('on', 'spec', 'c')],
