@@ -41,11 +41,14 @@ export class RequestBody {
     return pieces;
   }
 
-  /** The bytes for the thread: the memory itself, which `putBack` returns, or a copy if other bodies share the memory. */
+  /**
+   * The bytes for the thread: the memory itself, which `putBack` returns, or a copy if other bodies share the memory or a
+   * failed attempt still writes it to its node.
+   */
   lendBytes(): Uint8Array<ArrayBuffer> {
     const { buffer } = this.#bytes;
-    if (!(buffer instanceof ArrayBuffer) || buffer.byteLength !== this.#bytes.length)
-      return new Uint8Array(this.#bytes);
+    const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength === this.#bytes.length;
+    if (!isAlone || !this.#isSent) return new Uint8Array(this.#bytes);
     this.#bytes = nothing;
     return new Uint8Array(buffer);
   }
@@ -83,8 +86,13 @@ export class RequestBody {
     this.#free();
   }
 
+  /** Whether no attempt still reads the bytes. */
+  get #isSent(): boolean {
+    return this.#readers.every(({ sent }) => sent);
+  }
+
   #free(): void {
-    if (this.#readers.every(({ sent }) => sent)) freeBuffer(this.#bytes);
+    if (this.#isSent) freeBuffer(this.#bytes);
     this.#bytes = nothing;
     this.#pieces = undefined;
   }
@@ -221,7 +229,7 @@ class BodyReading extends PendingBody implements BatchedTask {
     let decoded: ReturnType<typeof decode> = 'too large';
     try {
       if (size <= mostEncoded) {
-        pieces = [Uint8Array.from(Buffer.concat(pieces, size))];
+        pieces = [new Uint8Array(Buffer.concat(pieces, size))];
         own = [];
         decoded = decode(encoding, pieces[0] ?? nothing, Math.min(largeBytes, limits.bodyBytes));
       }
