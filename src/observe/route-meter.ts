@@ -4,7 +4,7 @@ import { Distribution } from './distribution.ts';
 const durationBounds = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
 const firstContentBounds = [0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120];
 const gapBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
-/** The bounds that OpenTelemetry's conventions advise, up to the context sizes of today's models. */
+/** The bounds that OpenTelemetry's conventions advise, up to a context of a million tokens. */
 const tokenBounds = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
 
 /** The formats that callers may speak, by route. */

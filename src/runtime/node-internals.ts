@@ -3,7 +3,7 @@ import { Server, type Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-// Everything here relies on what Node.js and V8 do today and do not promise. Each function says what it gains and what
+// Everything here relies on behaviour that Node.js and V8 do not promise. Each function says what it gains and what
 // fails without it; test/unit/runtime/node-internals.test.ts fails if a new version of Node.js behaves differently.
 // How the gains were measured: test/bench/README.md.
 

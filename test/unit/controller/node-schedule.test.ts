@@ -151,6 +151,23 @@ function fullest(dues: readonly number[], startMs: number, spanMs: number): numb
   return Math.max(...parts.values());
 }
 
+/** A node whose last sync and check the status puts at this time, in milliseconds since 1970. */
+function checkedAt(ms: number) {
+  const time = new Date(ms).toISOString();
+  return (node: ReturnType<typeof nodeOf>): ReturnType<typeof nodeOf> => ({
+    ...node,
+    status: {
+      observedGeneration: 1,
+      phase: 'ready',
+      models: [],
+      lastSyncTime: time,
+      lastHealthCheckTime: time,
+      syncedWith: { baseURL: node.spec.baseURL },
+      conditions: [],
+    },
+  });
+}
+
 function thousand(
   change: (node: ReturnType<typeof nodeOf>) => ReturnType<typeof nodeOf>,
   contacted: boolean,
@@ -193,42 +210,14 @@ describe('1,000 nodes are never in step', () => {
 
   test('taken over at one moment with everything overdue, so are they', () => {
     const now = birth + 3_600_000;
-    const time = new Date(birth).toISOString();
-    const dues = thousand((node) => {
-      return {
-        ...node,
-        status: {
-          observedGeneration: 1,
-          phase: 'ready',
-          models: [],
-          lastSyncTime: time,
-          lastHealthCheckTime: time,
-          syncedWith: { baseURL: node.spec.baseURL },
-          conditions: [],
-        },
-      };
-    }, false);
+    const dues = thousand(checkedAt(birth), false);
     expect(Math.min(...dues)).toBeGreaterThanOrEqual(now);
     expect(fullest(dues, now, 60_000)).toBeLessThan(60);
   });
 
   test('times from the future are taken for now', () => {
     const now = birth + 3_600_000;
-    const future = new Date(now + 3_600_000).toISOString();
-    const dues = thousand((node) => {
-      return {
-        ...node,
-        status: {
-          observedGeneration: 1,
-          phase: 'ready',
-          models: [],
-          lastSyncTime: future,
-          lastHealthCheckTime: future,
-          syncedWith: { baseURL: node.spec.baseURL },
-          conditions: [],
-        },
-      };
-    }, false);
+    const dues = thousand(checkedAt(now + 3_600_000), false);
     expect(Math.min(...dues)).toBeGreaterThanOrEqual(now);
     expect(Math.max(...dues)).toBeLessThanOrEqual(now + 66_000);
   });

@@ -103,7 +103,7 @@ test('where the watch is refused, a Secret that may be read is looked at again a
   await until(() => state() === 'SecretNotFound', 'it is gone');
 });
 
-test('a refused Secret is asked for ever less often, and the log names a reason once', async () => {
+test('a refused Secret is asked for less and less often, and the log names a reason once', async () => {
   const { reads, lines } = await start({ watch: failure(403, 'Forbidden'), get: failure(403, 'Forbidden') });
   const watches = () => server.calls.filter(({ path }) => path === collection).length;
   await until(() => watches() > 2, 'the watch is tried again');
