@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import type { z } from 'zod';
+import { CommanderError, type Command as Parser } from 'commander';
+import { inheritSettings, newProgram } from './cli/new-program.ts';
+import { usageMessage } from './cli/usage-message.ts';
 import type { AccessLogChoice } from './observe/access-log.ts';
-import { errorText } from './observe/error-text.ts';
 import type { LogFormat, LogLevel } from './observe/log.ts';
 import { readOtlpSettings } from './observe/otlp-settings.ts';
-import { type Command, type FlagName, type FlagValues, flags } from './roles/flags.ts';
+import { type Command, type Flag, type FlagName, type FlagValues, flags } from './roles/flags.ts';
+import { addRole } from './roles/role-flags.ts';
 import { roleSummaries } from './roles/role-summaries.ts';
 
 export interface Address {
@@ -93,73 +94,62 @@ export class ConfigError extends Error {
 }
 
 /**
- * Turns arguments and environment into a validated Config, or says whose help was asked for. Without a command it is the
- * quick start. What is none of these commands never comes here: `main.ts` gives it to the program for people.
+ * Turns arguments and environment into a validated Config, or into the text of `--help` if that was asked for. Without a
+ * command it is the quick start. Other commands are not read here: `main.ts` gives them to the program for people.
  * Flags win over `MODEL_GATEWAY_…` variables. Throws ConfigError, which names the program as it was called.
  */
 export function readConfig(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
   calledAs = 'model-gateway',
-): Config | { readonly command: 'help'; readonly of: Command } {
+): Config | { readonly command: 'help'; readonly text: string } {
   const [first, ...rest] = args;
-  const [topic] = rest;
-  if (first === 'help' && isCommand(topic)) return { command: 'help', of: topic };
   const named = isCommand(first) ? first : undefined;
   const command = named ?? 'start';
-  const given = parseFlags(command, named === undefined ? args : rest, calledAs);
-  if (given === 'help') return { command: 'help', of: command };
-  return Object.freeze(configOf(command, readValues(command, given, env), env));
+  const program = newProgram(calledAs).configureOutput({ writeOut: () => {} });
+  addRole(command)(program);
+  inheritSettings(program);
+  const [parser = program] = program.commands;
+  try {
+    parser.parse(named === undefined ? args : rest, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return { command: 'help', text: parser.helpInformation() };
+    throw new ConfigError(usageMessage(error, `${calledAs} ${command}`));
+  }
+  return Object.freeze(configOf(command, readValues(command, givenTo(parser), env), env));
 }
 
 function isCommand(text: string | undefined): text is Command {
   return text !== undefined && Object.hasOwn(roleSummaries, text);
 }
 
-type RawFlags = Record<string, string | boolean | (string | boolean)[] | undefined>;
-
-function flagNames(command: Command): FlagName[] {
-  return (Object.keys(flags) as FlagName[]).filter((name) =>
-    (flags[name].commands as readonly Command[]).includes(command),
+/** What was typed for each flag, by its name; `true` for a switch. */
+function givenTo(parser: Parser): ReadonlyMap<string, unknown> {
+  const given = parser.options.filter(
+    (option) => parser.getOptionValueSource(option.attributeName()) === 'cli',
   );
-}
-
-function parseFlags(command: Command, args: readonly string[], calledAs: string): RawFlags | 'help' {
-  const options = Object.fromEntries(
-    flagNames(command).map((name) => [
-      name,
-      { type: 'value' in flags[name] ? 'string' : 'boolean', multiple: 'repeatable' in flags[name] } as const,
+  return new Map(
+    given.map((option) => [
+      option.long?.slice(2) ?? '',
+      option.isBoolean() ? true : parser.getOptionValue(option.attributeName()),
     ]),
   );
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { ...options, help: { type: 'boolean', short: 'h' } },
-      strict: true,
-      allowPositionals: false,
-    });
-    return values['help'] === true ? 'help' : values;
-  } catch (error) {
-    const reason = errorText(error).split('. ')[0];
-    throw new ConfigError(`${reason}. See ${calledAs} ${command} --help.`);
-  }
 }
 
 function readValues(
   command: Command,
-  given: RawFlags,
+  given: ReadonlyMap<string, unknown>,
   env: Readonly<Record<string, string | undefined>>,
 ): FlagValues {
   const values: Record<string, unknown> = {};
-  for (const name of flagNames(command)) {
+  for (const [name, flag] of Object.entries<Flag>(flags)) {
+    if (!flag.commands.includes(command)) continue;
     const variable = `MODEL_GATEWAY_${name.toUpperCase().replaceAll('-', '_')}`;
-    const fromEnv = Object.hasOwn(env, variable) ? env[variable] : undefined;
-    const source = given[name] !== undefined ? `--${name}` : variable;
-    const raw =
-      given[name] ??
-      (fromEnv === undefined || fromEnv === '' ? undefined : fromVariable(name, fromEnv, variable));
+    const source = given.has(name) ? `--${name}` : variable;
+    const raw = given.get(name) ?? fromVariable(flag, variable, env);
     if (raw === undefined) continue;
-    const parsed = (flags[name].schema as z.ZodType).safeParse(raw);
+    const parsed = flag.schema.safeParse(raw);
     if (!parsed.success) {
       const reason = parsed.error.issues.map((issue) => issue.message).join('; ');
       throw new ConfigError(`${source}: ${withoutPassword(JSON.stringify(raw))} ${reason}.`);
@@ -174,9 +164,16 @@ function withoutPassword(text: string): string {
   return text.replaceAll(/:\/\/[^/"\s]{0,1024}@/g, '://…@');
 }
 
-function fromVariable(name: FlagName, text: string, variable: string): unknown {
-  if ('repeatable' in flags[name]) return text.split(',').map((part) => part.trim());
-  if ('value' in flags[name]) return text;
+/** Undefined for a variable that is empty, as for one that does not exist. */
+function fromVariable(
+  flag: Flag,
+  variable: string,
+  env: Readonly<Record<string, string | undefined>>,
+): unknown {
+  const text = Object.hasOwn(env, variable) ? env[variable] : undefined;
+  if (text === undefined || text === '') return undefined;
+  if (flag.repeatable === true) return text.split(',').map((part) => part.trim());
+  if (flag.value !== undefined) return text;
   if (text === 'true' || text === '1') return true;
   if (text === 'false' || text === '0') return undefined;
   throw new ConfigError(`${variable}: ${JSON.stringify(text)} must be true or false.`);

@@ -29,9 +29,8 @@ if (isCompleter || !isForRole(args)) {
   await startRole();
 }
 
-/** No command means the quick start, which takes flags; `help ROLE` is the role's to answer. */
-function isForRole([first, second]: readonly string[]): boolean {
-  if (first === 'help') return second !== undefined && Object.hasOwn(roles, second);
+/** No command means the quick start, which takes flags. */
+function isForRole([first]: readonly string[]): boolean {
   if (first === undefined) return !isPlugin;
   if (first.startsWith('-')) return !isPlugin && !['-h', '--help', '-V', '--version'].includes(first);
   return Object.hasOwn(roles, first);

@@ -29,17 +29,21 @@ export function examplesOf(command: Command): readonly string[] {
 export function formatHelp(command: Command, helper: Help): string {
   const notes = told.get(command);
   const rows = [...subcommandRows(command, helper), ...optionRows(command, helper)];
-  const has = (long: string): boolean => command.options.some((option) => option.long === long);
-  const more = has('--force') ? '--dry-run, -n, --context ...' : '-n, --context, --manifests ...';
+  // `help flags` has those that many commands take.
+  const leavesOut = (long: string): boolean =>
+    command.options.some((option) => option.long === long && option.hidden);
+  const more = leavesOut('--force') ? '--dry-run, -n, --context ...' : '-n, --context, --manifests ...';
   const examples = notes?.examples ?? [];
   return [
     `Usage: ${usage(command, helper)}`,
     ...(command.description() === '' ? [] : [command.description()]),
     ...(notes?.notes ?? []),
-    // The program itself says nothing before its commands, and its screen is full.
-    ...(rows.length === 0 || command.description() === '' ? [] : ['']),
+    // The program itself says nothing before its commands, and its screen is full, as are those of roles.
+    ...(rows.length === 0 || command.description() === '' || notes?.notes?.at(-1)?.endsWith(':') === true
+      ? []
+      : ['']),
     ...(rows.length === 0 ? [] : columns(rows)),
-    ...(has('--manifests') ? [`More flags (${more}): ${root(command)} help flags`] : []),
+    ...(leavesOut('--manifests') ? [`More flags (${more}): ${root(command)} help flags`] : []),
     ...(examples.length === 0
       ? []
       : ['', 'Examples:', ...examples.map((line) => `  ${root(command)} ${line}`)]),
@@ -109,18 +113,18 @@ function subcommandRows(command: Command, helper: Help): (readonly [string, stri
 }
 
 function optionRows(command: Command, helper: Help): (readonly [string, string])[] {
-  return helper
+  const options = helper
     .visibleOptions(command)
-    .filter(({ long }) => long !== '--help' && long !== '--version')
-    .map((option) => {
-      const flags = option.flags.replaceAll(/<([^<>]+)>/g, (_, value: string) => value.toUpperCase());
-      const left = option.short === undefined ? `    ${flags}` : flags;
-      const preset =
-        option.defaultValue === undefined || typeof option.defaultValue === 'boolean'
-          ? ''
-          : ` (${option.defaultValueDescription ?? shown(option.defaultValue)})`;
-      return [left, `${option.description}${preset}`] as const;
-    });
+    .filter(({ long }) => long !== '--help' && long !== '--version');
+  const indent = options.some(({ short }) => short !== undefined) ? '    ' : '';
+  return options.map(({ flags, short, description, defaultValue, defaultValueDescription }) => {
+    const left = flags.replaceAll(/<([^<>]+)>/g, (_, value: string) => value.toUpperCase());
+    const preset = defaultValueDescription ?? (typeof defaultValue === 'boolean' ? undefined : defaultValue);
+    return [
+      short === undefined ? `${indent}${left}` : left,
+      preset === undefined ? description : `${description} (${shown(preset)})`,
+    ] as const;
+  });
 }
 
 function columns(rows: readonly (readonly [string, string])[]): string[] {

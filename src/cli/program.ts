@@ -1,8 +1,9 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { productVersion } from '../observe/version.ts';
 import type { AddCommand } from './add-command.ts';
 import type { CommandContext } from './context.ts';
-import { explained, formatHelp, helpTopics } from './help.ts';
+import { explained, helpTopics } from './help.ts';
+import { inheritSettings, newProgram } from './new-program.ts';
 
 /** A command as the program's help lists it. */
 export interface Entry {
@@ -77,18 +78,12 @@ export async function buildProgram(
   all = false,
   more: Readonly<Record<string, Entry>> = {},
 ): Promise<Command> {
-  const program = new Command(context.calledAs)
+  const program = newProgram(context.calledAs)
     .version(`${context.calledAs} ${productVersion()}`, '-V, --version', 'the version of this program')
-    .helpCommand(false)
-    .configureHelp({ formatHelp })
-    .showHelpAfterError(false)
     .configureOutput({
       writeOut: (text) => void context.out.write(text),
       writeErr: (text) => void context.err.write(text),
-      // run.ts says what was wrong.
-      outputError: () => {},
-    })
-    .exitOverride();
+    });
   explained(program, { examples: ['nodes --all-namespaces', 'help exit-codes'] });
   const named = args.find((arg) => !arg.startsWith('-'));
   const wanted = named === 'help' ? args[args.indexOf('help') + 1] : named;
@@ -127,13 +122,4 @@ function addHelp(program: Command, context: CommandContext): void {
       }
       found.outputHelp();
     });
-}
-
-/** Settings reach only commands that are added after they were made; files need not know of that. */
-function inheritSettings(command: Command): void {
-  for (const sub of command.commands) {
-    sub.copyInheritedSettings(command);
-    sub.helpCommand(false);
-    inheritSettings(sub);
-  }
 }

@@ -11,6 +11,7 @@ import { hintedCommands } from './hinted-commands.ts';
 import { openPlace } from './place.ts';
 import { buildProgram, type Entry } from './program.ts';
 import { ourSpelling } from './spellings.ts';
+import { usageMessage } from './usage-message.ts';
 
 /** How long a command may take to end after Ctrl-C before it is ended. */
 const graceMs = 2_000;
@@ -121,27 +122,12 @@ function judged(
     if (error.exitCode === 0) return { code: exitCodes.done, message: '' };
     // A group without a command: its help is on stderr already.
     if (error.code === 'commander.help') return { code: exitCodes.usage, message: '' };
-    const said = error.message
-      .replace(/^error: /, '')
-      .replaceAll('\n', ' ')
-      .replace(/\.$/, '');
-    const reason = refusedChoice(said) ?? said;
     const words = error.code === 'commander.unknownCommand' ? [] : named.map((command) => command.name());
-    return {
-      code: exitCodes.usage,
-      message: `${calledAs}: ${reason}. See ${[calledAs, ...words].join(' ')} --help.`,
-    };
+    const message = usageMessage(error, [calledAs, ...words].join(' '));
+    return { code: exitCodes.usage, message: `${calledAs}: ${message}` };
   }
   return {
     code: exitCodes.failed,
     message: `${calledAs}: ${errorText(error)}`,
   };
-}
-
-/** Commander's refusal of an argument that has choices, in our words; undefined for any other message. */
-function refusedChoice(said: string): string | undefined {
-  const [value, rest] = said.split("' is invalid for argument '");
-  const [name, choices] = rest?.split("'. Allowed choices are ") ?? [];
-  if (value === undefined || name === undefined || choices === undefined) return undefined;
-  return `${name} must be one of ${choices}, not ${value.slice("command-argument value '".length)}`;
 }

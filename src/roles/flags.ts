@@ -3,7 +3,7 @@ import { gatewayURL } from '../cli/gateway-url.ts';
 import { listenAddress } from '../cli/listen-address.ts';
 import type { AccessLogChoice } from '../observe/access-log.ts';
 import { logFormats, logLevels } from '../observe/log.ts';
-import { roleSummaries } from './role-summaries.ts';
+import type { roleSummaries } from './role-summaries.ts';
 
 export type Command = keyof typeof roleSummaries;
 
@@ -80,8 +80,8 @@ export interface Flag {
   readonly help: string;
   /** What `--help` says of the default; `start` falls back to `local`. */
   readonly preset?: Partial<Record<'cluster' | 'local' | 'start', string>>;
-  /** The flag in whose row of `--help` it stands. */
-  readonly besides?: string;
+  /** The help of another flag names it, so that `--help` fits a screen. */
+  readonly hidden?: true;
 }
 
 /** Every flag. The environment variable of `--some-flag` is `MODEL_GATEWAY_SOME_FLAG`; lists are separated by commas. */
@@ -117,14 +117,14 @@ export const flags = {
     commands: ['gateway', 'standalone', 'start'],
     value: 'FILE',
     schema: z.string().min(1),
-    help: 'PEM files for HTTPS; read again when they change',
+    help: 'HTTPS, with --tls-key FILE; read again on change',
   },
   'tls-key': {
     commands: ['gateway', 'standalone', 'start'],
     value: 'FILE',
     schema: z.string().min(1),
-    help: '',
-    besides: 'tls-cert',
+    help: 'private key of --tls-cert',
+    hidden: true,
   },
   'admin-listen': {
     commands: serving,
@@ -255,32 +255,8 @@ export type FlagName = keyof typeof flags;
 /** The value type of each flag after parsing. */
 export type FlagValues = { readonly [K in FlagName]?: z.output<(typeof flags)[K]['schema']> };
 
-/** The `--help` text of one command, on one screen of 80 columns and 24 lines. `calledAs` is the program's name. */
-export function helpText(command: Command, calledAs: string): string {
-  const own = Object.entries<Flag>(flags).filter(([, flag]) => flag.commands.includes(command));
-  const rows = own
-    .filter(([, { besides }]) => besides === undefined)
-    .map(([name, flag]) => {
-      const names = [name, ...own.filter(([, { besides }]) => besides === name).map(([other]) => other)];
-      const left = [names.map((each) => `--${each}`).join(', '), flag.value ?? ''].join(' ').trimEnd();
-      const preset = presetOf(flag, command);
-      return [left, preset === undefined ? flag.help : `${flag.help} (${preset})`] as const;
-    });
-  const width = Math.max(...rows.map(([left]) => left.length));
-  const summary = roleSummaries[command];
-  return [
-    `Usage: ${calledAs} ${command} [FLAGS]`,
-    `${summary[0]?.toUpperCase()}${summary.slice(1)}.`,
-    'Flags, each also a variable: --home-namespace is MODEL_GATEWAY_HOME_NAMESPACE:',
-    ...rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`),
-    '',
-    'Examples:',
-    ...roleExamples[command].map((example) => `  ${calledAs} ${example}`),
-    '',
-  ].join('\n');
-}
-
-function presetOf({ preset = {} }: Flag, command: Command): string | undefined {
+/** What a role uses without the flag, as `--help` says it. */
+export function presetOf({ preset = {} }: Flag, command: Command): string | undefined {
   if (command === 'start') return preset.start ?? preset.local;
   return command === 'standalone' ? preset.local : preset.cluster;
 }

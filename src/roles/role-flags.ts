@@ -1,22 +1,35 @@
-import { Option } from 'commander';
+import { InvalidArgumentError, Option, type Command as Program } from 'commander';
 import { z } from 'zod';
-import type { AddCommand } from '../cli/add-command.ts';
 import { explained } from '../cli/help.ts';
-import { type Command, type Flag, type FlagName, flags, roleExamples } from './flags.ts';
+import { type Command, type Flag, flags, presetOf, roleExamples } from './flags.ts';
+import { roleSummaries } from './role-summaries.ts';
 
-/** Tells the program for people which flags a role has, so that shells complete them. Never parsed there: `config.ts` does. */
-export function addRole(role: Command): AddCommand {
+/** Adds a role with its flags to a program. Values stay as they were typed: `config.ts` reads them. */
+export function addRole(role: Command): (program: Program) => void {
   return (program) => {
-    const command = program.command(role);
-    for (const [name, { commands, value, schema, help, besides }] of Object.entries<Flag>(flags)) {
-      if (!commands.includes(role)) continue;
-      const option = new Option(
-        value === undefined ? `--${name}` : `--${name} <${value}>`,
-        besides === undefined ? help : flags[besides as FlagName].help,
-      );
-      if (schema instanceof z.ZodEnum) option.choices(schema.options.map(String));
-      command.addOption(option);
+    const summary = roleSummaries[role];
+    const command = program
+      .command(role)
+      .description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`)
+      .action(() => {});
+    for (const [name, flag] of Object.entries<Flag>(flags)) {
+      if (flag.commands.includes(role)) command.addOption(optionOf(name, flag, role));
     }
-    explained(command, { examples: roleExamples[role] });
+    explained(command, {
+      notes: ['Flags, each also a variable: --home-namespace is MODEL_GATEWAY_HOME_NAMESPACE:'],
+      examples: roleExamples[role],
+    });
   };
+}
+
+function optionOf(name: string, flag: Flag, role: Command): Option {
+  const { value, schema, help, hidden = false, repeatable = false } = flag;
+  const option = new Option(value === undefined ? `--${name}` : `--${name} <${value}>`, help);
+  option.default(option.defaultValue, presetOf(flag, role)).hideHelp(hidden);
+  if (schema instanceof z.ZodEnum) option.choices(schema.options.map(String));
+  if (value === undefined) return option;
+  return option.argParser((text: string, before: unknown) => {
+    if (text.startsWith('--')) throw new InvalidArgumentError('Give the flag a value before the next one.');
+    return repeatable ? [...(Array.isArray(before) ? before : []), text] : text;
+  });
 }

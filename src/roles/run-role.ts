@@ -3,7 +3,6 @@ import { readSecret } from '../cli/read-secret.ts';
 import { SealError, seal } from '../cli/seal.ts';
 import { ConfigError, readConfig, type SealConfig, type StandaloneConfig } from '../config.ts';
 import { productVersion } from '../observe/version.ts';
-import { helpText } from './flags.ts';
 
 /**
  * Runs a role, or `seal`, with this process's arguments, until it ends. `calledAs` is the program's name, for its texts.
@@ -14,7 +13,7 @@ export async function runRole(args: readonly string[], calledAs: string): Promis
   // Each role is loaded alone: what the others need costs a start of its own second.
   switch (config.command) {
     case 'help':
-      process.stdout.write(helpText(config.of, calledAs));
+      process.stdout.write(config.text);
       return;
     case 'seal':
       return runSeal(config);
