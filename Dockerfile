@@ -3,15 +3,18 @@
 # WORKDIR, ENV, ARG, COPY and RUN, so a step in another form needs a look there too.
 # Base images are pinned by digest; Dependabot moves tag and digest together.
 
-# What the product needs at run time, and nothing else. Nothing of it is compiled, so no install script runs, and it is the
-# same for every processor: it is made on the one that builds.
+# What the product needs in a pod, and nothing else. Nothing of it is compiled, so no install script runs, and it is the
+# same for every processor: it is made on the one that builds. The optional package reads kubeconfigs, which a pod does not
+# have; the last step removes what Node.js never loads: types, maps, and all but one of Pico's style sheets.
 FROM --platform=$BUILDPLATFORM node:24.21.0-trixie-slim@sha256:173f125896c3b47ddf056734c7ea789d04595a6a08769a8f78e0df642781fb66 AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.scss' \) -delete
+RUN find node_modules/@picocss/pico/css -type f ! -name pico.min.css -delete
 
 FROM dependencies AS build
-RUN npm ci --include=dev --ignore-scripts --no-audit --no-fund
+RUN npm ci --include=dev --include=optional --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts/build.ts scripts/
 COPY src src

@@ -52,10 +52,10 @@ console.log(`Wrote sbom.cdx.json and THIRD_PARTY_LICENCES.txt (${packages.length
 /** Every package of the lock file that is not for development, sorted by where it lies. */
 function shippedPackages(): readonly Shipped[] {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { version?: string; license?: string; dev?: boolean; devOptional?: boolean }>;
+    packages: Record<string, { version?: string; license?: string; dev?: boolean }>;
   };
   return Object.entries(lock.packages)
-    .filter(([path, { dev, devOptional }]) => path !== '' && dev !== true && devOptional !== true)
+    .filter(([path, { dev }]) => path !== '' && dev !== true)
     .map(([path, { version = '', license }]) => {
       const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
       return { path, name, version, licence: license ?? installedLicence(path) };

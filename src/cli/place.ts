@@ -150,10 +150,10 @@ async function openCluster(flags: PlaceFlags, env: Env): Promise<Declarations> {
 
 /** A client for the cluster that the flags mean. Throws CommandError where the kubeconfig cannot be used. */
 export async function connectCluster(flags: PlaceFlags): Promise<KubeClient> {
-  const { connectKube } = await import('../kube/connect.ts');
+  const { connectToCluster } = await import('../kube/connect-cluster.ts');
   const { kubeconfig, context, as, asGroup, requestTimeout } = flags;
   try {
-    return connectKube({
+    return await connectToCluster({
       kubeconfig,
       context,
       as,

@@ -32,7 +32,7 @@ export class SealError extends Error {
  */
 export async function seal(
   request: SealRequest,
-  connect: () => KubeClient,
+  connect: () => Promise<KubeClient>,
   readKey: () => Promise<string>,
 ): Promise<string> {
   const { name, baseURL } = request;
@@ -46,7 +46,7 @@ export async function seal(
 
 async function findRecipient(
   request: SealRequest,
-  connect: () => KubeClient,
+  connect: () => Promise<KubeClient>,
 ): Promise<{ recipient: string; namespace: string }> {
   const { recipient, data, homeNamespace, namespace } = request;
   if (recipient !== undefined && data !== undefined) {
@@ -62,7 +62,7 @@ async function findRecipient(
     });
     return { recipient: text.trim(), namespace: namespace ?? 'default' };
   }
-  const client = connect();
+  const client = await connect();
   try {
     const found = await clusterRecipient(client, homeNamespace, AbortSignal.timeout(longestMs));
     return { recipient: found, namespace: namespace ?? client.namespace() };

@@ -6,7 +6,7 @@ import { systemClock } from '../controller/clock.ts';
 import { observeResources } from '../controller/resource-standings.ts';
 import { runController } from '../controller/run.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { connectRole } from '../kube/connect-role.ts';
+import { connectToCluster } from '../kube/connect-cluster.ts';
 import { createEventRecorder } from '../kube/events.ts';
 import { runLeaderElection } from '../kube/lease.ts';
 import { startAdminServer } from '../observe/admin-server.ts';
@@ -139,7 +139,7 @@ async function openCluster(
   registry: Registry,
   signal: AbortSignal,
 ): Promise<OpenedCluster> {
-  const client = await connectRole({
+  const client = await connectToCluster({
     kubeconfig: config.kubeconfig,
     context: config.context,
     userAgent: `modelgateway/${version} (${config.command})`,

@@ -47,7 +47,7 @@ async function runSeal(config: SealConfig): Promise<void> {
   if (flags.namespace !== undefined && flags.namespace.length > 1) {
     throw new ConfigError('--namespace may be given once here: a key is sealed for one node.');
   }
-  const { connectKube } = await import('../kube/connect.ts');
+  const { connectToCluster } = await import('../kube/connect-cluster.ts');
   const lines = await seal(
     {
       name: flags.name,
@@ -58,7 +58,7 @@ async function runSeal(config: SealConfig): Promise<void> {
       homeNamespace: flags['home-namespace'],
     },
     () =>
-      connectKube({
+      connectToCluster({
         kubeconfig: flags.kubeconfig,
         context: flags.context,
         userAgent: `modelgateway/${productVersion()} (seal)`,

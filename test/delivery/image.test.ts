@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -113,38 +122,57 @@ test('standalone answers a request from the tree that it may only read', async (
   await upstream.stop();
 });
 
-test('controller and gateway of the tree get as far as the API server', async () => {
-  const kubeconfig = join(folder, 'kubeconfig');
-  await writeFile(
-    kubeconfig,
-    JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'Config',
-      'current-context': 'c',
-      clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:1' } }],
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-      users: [{ name: 'u', user: {} }],
-    }),
-  );
-  for (const role of ['controller', 'gateway']) {
+// `kubectl` and people use kubeconfigs; a pod uses its service account, so the image leaves out the package that reads them.
+test('what is in the image is small, and kubeconfigs are refused with the reason', async () => {
+  const modules = join(tree, 'app/node_modules');
+  const sizes = readdirSync(modules, { recursive: true, encoding: 'utf8' })
+    .map((name) => statSync(join(modules, name)))
+    .map((entry) => (entry.isFile() ? entry.size : 0));
+  // 159 MB with every package whole.
+  expect(sizes.reduce((sum, size) => sum + size, 0) / 1e6).toBeLessThan(30);
+  expect(existsSync(join(modules, '@kubernetes'))).toBe(false);
+  for (const args of [['gateway'], ['nodes']]) {
     await using program = startProgram({
-      ...inImage(),
-      args: [
-        role,
-        '--kubeconfig',
-        kubeconfig,
-        '--admin-listen',
-        '127.0.0.1:0',
-        '--listen',
-        '127.0.0.1:0',
-      ].slice(0, role === 'gateway' ? undefined : -2),
+      ...inImage({ KUBECONFIG: '/nowhere/config' }),
+      args,
     });
-    await program.until(
-      'the admin port answers',
-      () => program.listens('Serving probes and metrics') !== undefined,
+    expect(await program.exited).toBeGreaterThan(0);
+    expect(program.output()).toContain(
+      'the package @kubernetes/client-node is not installed. The image leaves it out',
     );
-    const { status } = await fetch(`http://${program.listens('Serving probes and metrics')}/livez`);
-    expect(status).toBe(200);
-    expect(await program.stop()).toBe(0);
   }
 });
+
+// A mount namespace of its own gives the process the folder where a pod finds its service account.
+test.skipIf(!isRoot || spawnSync('unshare', ['--mount', 'true']).status !== 0)(
+  'controller and gateway of the tree get as far as the API server (needs root)',
+  async () => {
+    const account = '/run/secrets/kubernetes.io/serviceaccount';
+    const mounted = [
+      'mount -t tmpfs none /run && mkdir -p "$0" && cd "$0"',
+      'echo token > token && echo home > namespace && : > ca.crt && cd / && exec "$@"',
+    ].join(' && ');
+    for (const role of ['controller', 'gateway']) {
+      const { under = [], ...start } = inImage({
+        KUBERNETES_SERVICE_HOST: '127.0.0.1',
+        KUBERNETES_SERVICE_PORT: '1',
+      });
+      await using program = startProgram({
+        ...start,
+        under: ['unshare', '--mount', 'sh', '-c', mounted, account, ...under],
+        args: [role, '--admin-listen', '127.0.0.1:0', '--listen', '127.0.0.1:0'].slice(
+          0,
+          role === 'gateway' ? undefined : -2,
+        ),
+      });
+      await program.until(
+        'the admin port answers',
+        () => program.listens('Serving probes and metrics') !== undefined,
+      );
+      const { status } = await fetch(`http://${program.listens('Serving probes and metrics')}/livez`);
+      expect(status).toBe(200);
+      await program.until('it asks the API server', () => program.output().includes('ECONNREFUSED'));
+      expect(await program.stop()).toBe(0);
+    }
+  },
+);

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 
 const script = fileURLToPath(new URL('../../scripts/sbom.ts', import.meta.url));
 const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')) as {
-  packages: Record<string, { version: string; dev?: boolean; devOptional?: boolean }>;
+  packages: Record<string, { version: string; dev?: boolean }>;
 };
 
 test('the bill of materials names every package that is shipped, and is the same each time', () => {
@@ -24,7 +24,7 @@ test('the bill of materials names every package that is shipped, and is the same
   const { components } = JSON.parse(bom) as { components: { name: string; version: string }[] };
   const named = new Set(components.map(({ name, version }) => `${name} ${version}`));
   const shipped = Object.entries(lock.packages)
-    .filter(([path, { dev, devOptional }]) => path !== '' && dev !== true && devOptional !== true)
+    .filter(([path, { dev }]) => path !== '' && dev !== true)
     .map(([path, { version }]) => `${path.split('node_modules/').at(-1)} ${version}`);
   expect([...named].sort()).toEqual([...new Set(shipped)].sort());
   for (const name of shipped) expect(licences).toContain(`\n${name}: `);
