@@ -6,8 +6,9 @@ import { systemClock } from '../controller/clock.ts';
 import { observeResources } from '../controller/resource-standings.ts';
 import { runController } from '../controller/run.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { systemClock as kubeClock, pause } from '../kube/clock.ts';
 import { connectToCluster } from '../kube/connect-cluster.ts';
-import { createEventRecorder } from '../kube/events.ts';
+import { createEventRecorder, type EventRecorder } from '../kube/events.ts';
 import { runLeaderElection } from '../kube/lease.ts';
 import { startAdminServer } from '../observe/admin-server.ts';
 import { createInternalErrors } from '../observe/internal-errors.ts';
@@ -32,6 +33,8 @@ import { openTrafficTls } from './traffic-tls.ts';
 /** How long a gateway takes new requests after SIGTERM: endpoints lag behind. */
 const endpointLagMs = 5_000;
 const leaseName = 'model-gateway-controller';
+/** How long a process that stops writes Events that were recorded before. */
+const drainEventsMs = 5_000;
 
 /** The gateway in a cluster: serves until SIGTERM, then drains. Settles when everything has ended. */
 export async function runClusterGateway(config: GatewayConfig): Promise<void> {
@@ -73,7 +76,7 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
   const { log, registry } = observe(config);
   const stop = stopOnSignals(log);
   const work = new AbortController();
-  const { client, store, homeNamespace } = await openCluster(config, log, registry, work.signal);
+  const { client, store, events, homeNamespace } = await openCluster(config, log, registry, work.signal);
   observeResources(store, registry);
   const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
   const admin = await listenOn(config.adminListen, false, (host, port) =>
@@ -82,7 +85,9 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
   log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
   const otlp = await exportTelemetry(config, log, registry);
   const leading = createLeaderMetric(registry, leaseName);
-  // Replicas that do not lead keep the same caches warm, so that a takeover costs nothing but the lease.
+  // Replicas that do not lead keep the same caches warm, so that a takeover costs nothing but the lease. A replica without
+  // complete caches could do nothing with the lease, and would keep it from one that can.
+  await store.whenSynced(stop).catch(() => {});
   const outcome = await runLeaderElection({
     client,
     namespace: homeNamespace,
@@ -118,6 +123,7 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
     onError: (error) =>
       log.warn({ err: error, lease: leaseName }, 'The lease could not be acquired or renewed'),
   });
+  await Promise.race([events.drain(), pause(kubeClock, drainEventsMs, work.signal)]);
   work.abort();
   await pools.destroy();
   client.close();
@@ -129,6 +135,7 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
 interface OpenedCluster {
   readonly client: KubeClient;
   readonly store: Store;
+  readonly events: EventRecorder;
   readonly homeNamespace: string;
   readonly namespaces: readonly string[] | 'all';
 }
@@ -168,5 +175,5 @@ async function openCluster(
     now,
     signal,
   });
-  return { client, store, homeNamespace, namespaces };
+  return { client, store, events, homeNamespace, namespaces };
 }
