@@ -13,7 +13,8 @@ export type ControllerStore = Pick<
   | 'writeStatus'
   | 'readSecret'
   | 'createSecret'
-  | 'replaceSecret'
+  | 'applySecret'
+  | 'ownSecret'
   | 'publishSealingRecipient'
   | 'recordEvent'
 >;
@@ -44,7 +45,8 @@ export function fencedStore(store: Store, isLeaderValid: () => boolean): Control
       await fenced(() => store.writeStatus(kind, resource, status, signal))();
     },
     createSecret: fenced((secret, signal) => store.createSecret(secret, signal)),
-    replaceSecret: fenced((secret, signal) => store.replaceSecret(secret, signal)),
+    applySecret: fenced((secret, signal) => store.applySecret(secret, signal)),
+    ownSecret: fenced((secret, owners, signal) => store.ownSecret(secret, owners, signal)),
     publishSealingRecipient: fenced((recipient, signal) => store.publishSealingRecipient(recipient, signal)),
   };
 }

@@ -6,7 +6,7 @@ import { sealingSecretName } from '../store/sealing.ts';
 import type { Change, Kind, ResourceOf } from '../store/store.ts';
 import type { ControllerStore } from './controller-store.ts';
 import { type KeyReference, KeyReferences } from './key-references.ts';
-import type { Key } from './keys/key.ts';
+import { adoptAnnotation, type Key } from './keys/key.ts';
 import type { Queue, Urgency } from './queue.ts';
 
 export type Queues = { readonly [K in Kind | 'Sealing']: Queue };
@@ -142,7 +142,8 @@ function isForeign(before: ResourceOf[Kind] | undefined, after: ResourceOf[Kind]
     old.uid !== now.uid ||
     old.generation !== now.generation ||
     old.deletionTimestamp !== now.deletionTimestamp ||
-    old.annotations?.[syncRequestAnnotation] !== now.annotations?.[syncRequestAnnotation]
+    old.annotations?.[syncRequestAnnotation] !== now.annotations?.[syncRequestAnnotation] ||
+    old.annotations?.[adoptAnnotation] !== now.annotations?.[adoptAnnotation]
   );
 }
 

@@ -45,6 +45,7 @@ export const reasons = {
   RotationOverlap: 'A new key was issued; the old one stays valid until its overlap ends.',
   SecretConflict: 'The Secret to write exists and is not owned by this object; it was left alone.',
   SecretReissued: 'The generated Secret was deleted; its key is revoked and another was issued.',
+  SecretAdopted: 'A Secret of an earlier object of this name was taken up again, with its key.',
   HashConflict: 'An older object claims the same hash; this one is not in force.',
   Expired: 'The expiration time has passed.',
   Disabled: 'The spec says enabled: false.',

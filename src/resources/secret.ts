@@ -52,3 +52,22 @@ export function secretValue(secret: Secret, key: string): string | undefined {
   const value = Buffer.from(encodedValue, 'base64').toString('utf8').trim();
   return value === '' ? undefined : value;
 }
+
+/** A Secret with the labels, annotations, owner references and entries of another set in it; all others stay. */
+export function appliedSecret(secret: Secret, set: Secret): Secret {
+  const { metadata, data } = secret;
+  const owners = set.metadata.ownerReferences ?? [];
+  const others = (metadata.ownerReferences ?? []).filter(({ uid }) =>
+    owners.every((each) => each.uid !== uid),
+  );
+  return {
+    ...secret,
+    metadata: {
+      ...metadata,
+      labels: { ...metadata.labels, ...set.metadata.labels },
+      annotations: { ...metadata.annotations, ...set.metadata.annotations },
+      ownerReferences: [...others, ...owners],
+    },
+    data: { ...data, ...set.data },
+  };
+}

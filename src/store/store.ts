@@ -136,8 +136,17 @@ export interface Store extends View {
   readSecret(namespace: string, name: string, signal: AbortSignal): Promise<Secret | undefined>;
   /** Throws StoreError `AlreadyExists` rather than overwrite. */
   createSecret(secret: Secret, signal: AbortSignal): Promise<Secret>;
-  /** Replaces a Secret that was read before; `Conflict` when it changed since. */
-  replaceSecret(secret: Secret, signal: AbortSignal): Promise<Secret>;
+  /**
+   * Sets the labels, annotations, owner references and entries that are given, and keeps all others. The version is that of
+   * the Secret as it was read; `Conflict` when it changed since.
+   */
+  applySecret(secret: Secret, signal: AbortSignal): Promise<Secret>;
+  /** Replaces the owner references of a Secret that was read before; `Conflict` when it changed since. */
+  ownSecret(
+    secret: Secret,
+    ownerReferences: NonNullable<Secret['metadata']['ownerReferences']>,
+    signal: AbortSignal,
+  ): Promise<Secret>;
   /** Publishes the recipient that sealed keys are encrypted to (ConfigMap `model-gateway-sealing`). No write if unchanged. */
   publishSealingRecipient(recipient: string, signal: AbortSignal): Promise<void>;
   /** Stores an APIKey made by the keys API and makes it visible in this view before it settles. */

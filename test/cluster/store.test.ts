@@ -282,7 +282,7 @@ test('a status is written to that very object or not at all, and is visible at o
   expect((await resources.get('UpstreamNode', namespace, 'node')).status?.phase).toBeUndefined();
 });
 
-test('a Secret is created but never overwritten, and replaced only as it was read', async () => {
+test('a Secret is created but never overwritten, and changed only as it was read', async () => {
   expect(await store.readSecret(namespace, 'secret', signal)).toBeUndefined();
   const created = await store.createSecret(secretOf('secret', { apiKey: 'one' }), signal);
   await expect(store.createSecret(secretOf('secret', { apiKey: 'two' }), signal)).rejects.toEqual(
@@ -291,8 +291,8 @@ test('a Secret is created but never overwritten, and replaced only as it was rea
   const read = await store.readSecret(namespace, 'secret', signal);
   expect(read).toEqual(created);
   const { data } = secretOf('', { apiKey: 'three' });
-  await store.replaceSecret({ ...created, data }, signal);
-  await expect(store.replaceSecret({ ...created, data }, signal)).rejects.toEqual(refused('Conflict'));
+  await store.applySecret({ ...created, data }, signal);
+  await expect(store.applySecret({ ...created, data }, signal)).rejects.toEqual(refused('Conflict'));
   expect((await resources.secret(namespace, 'secret'))?.text).toEqual({ apiKey: 'three' });
   await eventually('listeners hear of it', () =>
     changes.some((change) => change.kind === 'Secret' && change.name === 'secret'),

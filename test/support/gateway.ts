@@ -186,7 +186,8 @@ function storeOf(content: Content): Store {
     writeStatus: refused,
     readSecret: refused,
     createSecret: refused,
-    replaceSecret: refused,
+    applySecret: refused,
+    ownSecret: refused,
     publishSealingRecipient: refused,
     async createKey(key: ApiKey) {
       content.set(key);

@@ -2,6 +2,9 @@ import type { ApiKey, ApiKeyStatus } from '../../resources/api-key.ts';
 import { checkKeyText, type KeyTextKind, keyTextKind } from '../../resources/key-text.ts';
 import type { MasterKey } from '../../resources/master-key.ts';
 
+/** The annotation of a key that lets it take up the Secret of an earlier object of its name, as after a restore. */
+export const adoptAnnotation = 'modelgateway.dev/adopt-secret';
+
 /** Both kinds of keys: their sources, rotation and status are the same. */
 export type Key = ApiKey | MasterKey;
 export type KeyStatus = ApiKeyStatus;

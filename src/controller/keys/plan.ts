@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { timeOf } from '../../resources/time.ts';
 import { conditionList, type Observation, type Progress } from '../conditions.ts';
 import { type CurrentKey, nextHashes } from './hashes.ts';
-import type { Key, KeyStatus } from './key.ts';
+import { adoptAnnotation, type Key, type KeyStatus } from './key.ts';
 
 /** Everything that the status of a key depends on, once its Secret is correct. */
 export interface KeyFacts {
@@ -42,7 +42,7 @@ const readyRules: readonly Rule[] = [
       ? [
           'False',
           'SecretConflict',
-          `The Secret "${key.spec.secretName}" exists and is not owned by this object, so it was left alone. Delete it, or make another object with another spec.secretName.`,
+          `The Secret "${key.spec.secretName}" exists and is not owned by this object, so it was left alone. Delete it, or make another object with another spec.secretName. If it was restored from a backup of this object, set the annotation ${adoptAnnotation}: "true".`,
           'Stalled',
         ]
       : undefined,

@@ -12,7 +12,7 @@ import type { CurrentKey } from './hashes.ts';
 import { isGenerated, type Key, type KeyStatus, textKindOf, wantedRevision } from './key.ts';
 import { type KeyFacts, planKey } from './plan.ts';
 import { missingModels } from './reach.ts';
-import { changedSecret, newSecret, revisionOf, textOf } from './secret.ts';
+import { changedSecret, newSecret, ownersAfterAdoption, revisionOf, textOf } from './secret.ts';
 import { issuedRevision, type SecretStep, secretStep } from './secret-step.ts';
 
 /** What the key controllers work with. */
@@ -54,9 +54,14 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     const { secretName } = shown.spec;
     const { namespace } = shown.metadata;
     let key = shown;
-    const found =
-      secretName === undefined ? undefined : await store.readSecret(namespace, secretName, signal);
-    const step = secretStep(key, found, tools.gatewayURL);
+    let found = secretName === undefined ? undefined : await store.readSecret(namespace, secretName, signal);
+    let step = secretStep(key, found, tools.gatewayURL);
+    if (step.step === 'Adopt' && found !== undefined) {
+      found = await store.ownSecret(found, ownersAfterAdoption(key, found), signal);
+      tell(store, key, 'SecretAdopted', `The key in the Secret "${secretName}" is in force again.`);
+      context.log.info({ secret: secretName }, `Adopted Secret of ${kind}`);
+      step = secretStep(key, found, tools.gatewayURL);
+    }
     const isRevoked = step.step === 'Create' && (key.status?.hashes ?? []).length > 0;
     if (isRevoked) key = await write(key, { ...key.status, hashes: [] }, signal);
     const secret = await carryOut(key, found, step, tools, signal);
@@ -125,9 +130,10 @@ async function carryOut(
     case 'Create':
       return store.createSecret(newSecret(key, secretName, fresh()), signal);
     case 'Issue':
-      return found && store.replaceSecret(changedSecret(key, found, fresh()), signal);
+      return found && store.applySecret(changedSecret(key, found, fresh()), signal);
     case 'Refresh':
-      return found && store.replaceSecret(changedSecret(key, found, step.content), signal);
+      return found && store.applySecret(changedSecret(key, found, step.content), signal);
+    case 'Adopt':
     case 'Conflict':
     case 'Wait':
       return undefined;
@@ -184,9 +190,11 @@ function issueReason(step: SecretStep, isRevoked: boolean): IssueReason | undefi
   return undefined;
 }
 
+const news: ReadonlySet<Reason> = new Set(['KeyIssued', 'KeyRotated', 'SecretReissued', 'SecretAdopted']);
+
 function tell(store: ControllerStore, key: Key, reason: Reason, note: string): void {
   const { namespace, name, uid = '' } = key.metadata;
-  const isNews = reason === 'KeyIssued' || reason === 'KeyRotated' || reason === 'SecretReissued';
+  const isNews = news.has(reason);
   store.recordEvent({
     regarding: { kind: key.kind, namespace, name, uid },
     type: isNews ? 'Normal' : 'Warning',

@@ -1,6 +1,6 @@
 import type { Secret } from '../../resources/secret.ts';
-import { isGenerated, type Key, wantedRevision } from './key.ts';
-import { isCurrent, ownerOf, revisionOf, type SecretContent, textOf } from './secret.ts';
+import { adoptAnnotation, isGenerated, type Key, wantedRevision } from './key.ts';
+import { isCurrent, ownerOf, revisionOf, type SecretContent, textOf, wasMadeFor } from './secret.ts';
 
 /** What to do about the Secret of a key. */
 export type SecretStep =
@@ -12,6 +12,8 @@ export type SecretStep =
   | { readonly step: 'Issue'; readonly cause: 'Rotated' | 'Reissued' }
   /** Its key is correct, another entry is not. */
   | { readonly step: 'Refresh'; readonly content: SecretContent }
+  /** It was made for a key of this name and has no owner any more, as after a restore: own it, then decide again. */
+  | { readonly step: 'Adopt' }
   /** It belongs to another owner. */
   | { readonly step: 'Conflict' }
   /** It is being deleted: wait until it is deleted. */
@@ -30,8 +32,11 @@ const rules: readonly Rule[] = [
   ({ key }) => (key.spec.secretName === undefined ? { step: 'Keep' } : undefined),
   ({ key }) => (key.metadata.deletionTimestamp === undefined ? undefined : { step: 'Keep' }),
   ({ secret }) => (secret === undefined ? { step: 'Create' } : undefined),
+  ({ key, secret }) => (secret !== undefined && isAdoptable(key, secret) ? { step: 'Adopt' } : undefined),
   ({ key, secret }) =>
-    secret !== undefined && ownerOf(key, secret) === 'Foreign' ? { step: 'Conflict' } : undefined,
+    secret !== undefined && ['Foreign', 'None'].includes(ownerOf(key, secret))
+      ? { step: 'Conflict' }
+      : undefined,
   ({ key, secret }) =>
     secret !== undefined &&
     (ownerOf(key, secret) === 'Former' || secret.metadata.deletionTimestamp !== undefined)
@@ -50,6 +55,20 @@ const rules: readonly Rule[] = [
     return isCurrent(key, secret, content) ? undefined : { step: 'Refresh', content };
   },
 ];
+
+/**
+ * Only where the object asks for it: otherwise deleting a key and creating it again would not revoke its text, if that is
+ * done before the garbage collector deletes the Secret.
+ */
+function isAdoptable(key: Key, secret: Secret): boolean {
+  return (
+    key.metadata.annotations?.[adoptAnnotation] === 'true' &&
+    secret.metadata.deletionTimestamp === undefined &&
+    ['Former', 'None'].includes(ownerOf(key, secret)) &&
+    wasMadeFor(key, secret) &&
+    isGenerated(key, textOf(secret) ?? '')
+  );
+}
 
 /** Decides what to do about the Secret of a key, given its current content. Pure. */
 export function secretStep(key: Key, secret: Secret | undefined, gatewayURL: string): SecretStep {

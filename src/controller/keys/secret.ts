@@ -3,6 +3,8 @@ import type { Key } from './key.ts';
 
 /** The annotation with the `spec.rotation.revision` that the key in a Secret was issued for: it shows a rotation that a crash interrupted. */
 const revisionAnnotation = 'modelgateway.dev/key-revision';
+/** The annotation with the name of the key that a Secret was made for, which a backup keeps where it drops owner references. */
+const keyAnnotation = 'modelgateway.dev/key';
 const managedBy = { 'app.kubernetes.io/managed-by': 'model-gateway' };
 
 /** What the Secret of a key must hold. */
@@ -24,33 +26,34 @@ export function newSecret(key: Key, name: string, content: SecretContent): Secre
       creationTimestamp: undefined,
       deletionTimestamp: undefined,
       ...metadataOf(key, content),
-      ownerReferences: [
-        {
-          apiVersion: key.apiVersion,
-          kind: key.kind,
-          name: key.metadata.name,
-          uid: key.metadata.uid ?? '',
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ],
+      ownerReferences: [ownerReferenceTo(key)],
     },
     type: 'Opaque',
     data: entriesOf(content),
   };
 }
 
-/** An owned Secret with the required content. Entries that people added stay. */
-export function changedSecret(key: Key, secret: Secret, content: SecretContent): Secret {
-  const { labels, annotations } = metadataOf(key, content);
+/** What to apply to an owned Secret for it to have the required content. */
+export function changedSecret(key: Key, { metadata }: Secret, content: SecretContent): Secret {
+  const { name, uid, resourceVersion } = metadata;
+  const made = newSecret(key, name, content);
+  return { ...made, metadata: { ...made.metadata, uid, resourceVersion } };
+}
+
+/** The owner references of a Secret that a key takes up again: that of its former owner is replaced. */
+export function ownersAfterAdoption(key: Key, { metadata }: Secret) {
+  const others = (metadata.ownerReferences ?? []).filter(({ controller }) => controller !== true);
+  return [...others, ownerReferenceTo(key)];
+}
+
+function ownerReferenceTo(key: Key) {
   return {
-    ...secret,
-    metadata: {
-      ...secret.metadata,
-      labels: { ...secret.metadata.labels, ...labels },
-      annotations: { ...secret.metadata.annotations, ...annotations },
-    },
-    data: { ...secret.data, ...entriesOf(content) },
+    apiVersion: key.apiVersion,
+    kind: key.kind,
+    name: key.metadata.name,
+    uid: key.metadata.uid ?? '',
+    controller: true,
+    blockOwnerDeletion: true,
   };
 }
 
@@ -64,12 +67,18 @@ export function isCurrent(key: Key, secret: Secret, content: SecretContent): boo
   );
 }
 
-/** Who owns a Secret: this key, an earlier resource of its name (garbage collection will delete the Secret), or another owner. */
-export function ownerOf(key: Key, secret: Secret): 'Own' | 'Former' | 'Foreign' {
+/** Who owns a Secret: this key, an earlier resource of its name (garbage collection will delete the Secret), another owner, or none. */
+export function ownerOf(key: Key, secret: Secret): 'Own' | 'Former' | 'Foreign' | 'None' {
   const owner = secret.metadata.ownerReferences?.find(({ controller }) => controller === true);
-  if (owner === undefined || owner.kind !== key.kind || owner.name !== key.metadata.name) return 'Foreign';
+  if (owner === undefined) return 'None';
+  if (owner.kind !== key.kind || owner.name !== key.metadata.name) return 'Foreign';
   if (owner.apiVersion.split('/')[0] !== key.apiVersion.split('/')[0]) return 'Foreign';
   return owner.uid === key.metadata.uid ? 'Own' : 'Former';
+}
+
+/** Whether a Secret was made for a key of this name: only such a one may be taken up again. */
+export function wasMadeFor(key: Key, secret: Secret): boolean {
+  return secret.metadata.annotations?.[keyAnnotation] === key.metadata.name;
 }
 
 /** The key text in a Secret. */
@@ -83,10 +92,14 @@ export function revisionOf(secret: Secret): number | undefined {
   return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined;
 }
 
-function metadataOf({ spec }: Key, { revision }: SecretContent) {
+function metadataOf({ metadata, spec }: Key, { revision }: SecretContent) {
   return {
     labels: { ...managedBy, ...spec.secretTemplate?.labels },
-    annotations: { ...spec.secretTemplate?.annotations, [revisionAnnotation]: `${revision}` },
+    annotations: {
+      ...spec.secretTemplate?.annotations,
+      [keyAnnotation]: metadata.name,
+      [revisionAnnotation]: `${revision}`,
+    },
   };
 }
 

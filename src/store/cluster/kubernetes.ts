@@ -3,7 +3,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import type { EventRecorder } from '../../kube/events.ts';
 import { type ResourceAddress, resourcePath } from '../../kube/paths.ts';
 import { reflect } from '../../kube/reflect.ts';
-import { createObject, deleteObject, getObject, replaceObject, serverSideApply } from '../../kube/verbs.ts';
+import { createObject, deleteObject, getObject, mergePatch, serverSideApply } from '../../kube/verbs.ts';
 import type { InternalErrors } from '../../observe/internal-errors.ts';
 import type { Log } from '../../observe/log.ts';
 import type { StoreMetrics } from '../../observe/metrics.ts';
@@ -235,16 +235,28 @@ export function openKubernetesStore(options: {
     async createSecret(secret, callSignal) {
       const path = resourcePath(coreAddress('secrets', secret.metadata.namespace));
       return parsedSecret(
-        await call(createObject(client, path, secret, { signal: callSignal, timeoutMs: writeTimeoutMs })),
+        await call(
+          createObject(client, path, secret, { fieldManager, signal: callSignal, timeoutMs: writeTimeoutMs }),
+        ),
       );
     },
 
-    async replaceSecret(secret, callSignal) {
-      const { namespace, name } = secret.metadata;
+    async applySecret({ apiVersion: version, kind, metadata, data }, callSignal) {
+      const { namespace, name, uid, resourceVersion, labels, annotations, ownerReferences } = metadata;
       const path = resourcePath(coreAddress('secrets', namespace, name));
-      return parsedSecret(
-        await call(replaceObject(client, path, secret, { signal: callSignal, timeoutMs: writeTimeoutMs })),
-      );
+      // Only what we own: finalizers and entries of others are not ours to write.
+      const ours = { namespace, name, uid, resourceVersion, labels, annotations, ownerReferences };
+      const body = { apiVersion: version, kind, metadata: ours, data };
+      const options = { fieldManager, force: true, signal: callSignal, timeoutMs: writeTimeoutMs };
+      return parsedSecret(await call(serverSideApply(client, path, body, options)));
+    },
+
+    async ownSecret({ metadata: { namespace, name, uid, resourceVersion } }, ownerReferences, callSignal) {
+      const path = resourcePath(coreAddress('secrets', namespace, name));
+      // An apply cannot remove the reference to a former owner, and the API server admits one controller alone.
+      const body = { metadata: { uid, resourceVersion, ownerReferences } };
+      const options = { signal: callSignal, timeoutMs: writeTimeoutMs };
+      return parsedSecret(await call(mergePatch(client, path, body, options)));
     },
 
     async publishSealingRecipient(recipient, callSignal) {

@@ -106,9 +106,9 @@ export class DirectorySecrets {
     return created;
   }
 
-  /** Settles when the Secret is on disk. @throws StoreError */
-  async replace(secret: Secret): Promise<Secret> {
-    const { namespace, name, resourceVersion } = secret.metadata;
+  /** Changes the Secret of which `read` is a version. Settles when it is on disk. @throws StoreError */
+  async replace(read: Secret, change: (current: Secret) => Secret): Promise<Secret> {
+    const { namespace, name, resourceVersion } = read.metadata;
     const id = `${namespace}/${name}`;
     if (!this.#stored.has(id) && this.#declared.has(id)) {
       throw new StoreError('Declared', `The Secret ${id} is declared by a manifest; change it there.`);
@@ -118,18 +118,14 @@ export class DirectorySecrets {
     try {
       const current = this.#storedSecret(id);
       if (current === undefined) throw new StoreError('NotFound', `There is no Secret ${id}.`);
-      const { uid, resourceVersion: version, creationTimestamp } = current.metadata;
-      if ((secret.metadata.uid ?? uid) !== uid || resourceVersion !== version) {
+      const { uid, resourceVersion: version } = current.metadata;
+      if ((read.metadata.uid ?? uid) !== uid || resourceVersion !== version) {
         throw new StoreError('Conflict', `The Secret ${id} has changed since it was read.`);
       }
+      const changed = change(current);
       const next = checkedSecret({
-        ...secret,
-        metadata: {
-          ...secret.metadata,
-          uid,
-          creationTimestamp,
-          resourceVersion: String(Number(version) + 1),
-        },
+        ...changed,
+        metadata: { ...changed.metadata, resourceVersion: String(Number(version) + 1) },
       });
       await this.#write(id, next);
       this.#note(next);

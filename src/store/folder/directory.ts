@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorText } from '../../observe/error-text.ts';
 import type { InternalErrors } from '../../observe/internal-errors.ts';
 import type { Log } from '../../observe/log.ts';
+import { appliedSecret } from '../../resources/secret.ts';
 import { Content } from '../content.ts';
 import { contentView } from '../content-view.ts';
 import { openSealed } from '../open-sealed.ts';
@@ -270,7 +271,12 @@ function storeOf(parts: {
       }
       return secrets.create(secret, timestampOf(now()));
     },
-    replaceSecret: (secret) => secrets.replace(secret),
+    applySecret: (secret) => secrets.replace(secret, (current) => appliedSecret(current, secret)),
+    ownSecret: (secret, ownerReferences) =>
+      secrets.replace(secret, (current) => ({
+        ...current,
+        metadata: { ...current.metadata, ownerReferences },
+      })),
     async publishSealingRecipient(recipient) {
       // Published for people. The controller publishes it at each start, so that it need not survive a power cut.
       const path = join(data, recipientFile);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import type { Secret } from '../../../src/resources/secret.ts';
+import { appliedSecret, type Secret } from '../../../src/resources/secret.ts';
 import { Content } from '../../../src/store/content.ts';
 import { openSealed } from '../../../src/store/open-sealed.ts';
 import {
@@ -63,6 +63,17 @@ export function memoryStore(now: () => number = Date.now): MemoryStore {
   const nextVersion = (): string => {
     version += 1;
     return `${version}`;
+  };
+
+  const changed = (read: Secret, change: (current: Secret) => Secret): Secret => {
+    const key = `${read.metadata.namespace}/${read.metadata.name}`;
+    note({ what: 'replace', name: read.metadata.name });
+    const current = secrets.get(key);
+    if (current === undefined || current.metadata.resourceVersion !== read.metadata.resourceVersion) {
+      throw new StoreError('Conflict', 'changed');
+    }
+    memory.putSecret(change(current));
+    return secrets.get(key) ?? current;
   };
 
   const memory: MemoryStore = {
@@ -159,15 +170,9 @@ export function memoryStore(now: () => number = Date.now): MemoryStore {
         memory.putSecret(secret);
         return secrets.get(key) ?? secret;
       },
-      async replaceSecret(secret) {
-        const key = `${secret.metadata.namespace}/${secret.metadata.name}`;
-        note({ what: 'replace', name: secret.metadata.name });
-        if (secrets.get(key)?.metadata.resourceVersion !== secret.metadata.resourceVersion) {
-          throw new StoreError('Conflict', 'changed');
-        }
-        memory.putSecret(secret);
-        return secrets.get(key) ?? secret;
-      },
+      applySecret: async (secret) => changed(secret, (current) => appliedSecret(current, secret)),
+      ownSecret: async (secret, ownerReferences) =>
+        changed(secret, (current) => ({ ...current, metadata: { ...current.metadata, ownerReferences } })),
       async publishSealingRecipient(recipient) {
         note({ what: 'publish', name: recipient });
       },

@@ -19,9 +19,10 @@
 
 {{/* Credentials that nodes name, and the Secrets of generated keys. */}}
 {{- define "model-gateway.controllerSecretRules" -}}
+{{- /* `update` is for the controller of the version before, which runs until an upgrade has replaced it. */}}
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [get, list, watch, create, update]
+  verbs: [get, list, watch, create, update, patch]
 {{- end -}}
 
 {{/* What the gateway does with our kinds: read them, and POST and DELETE /v1/keys. */}}

@@ -354,12 +354,12 @@ describe('what survives a restart', () => {
     await expect(first.store.createSecret(makeSecret('declared', {}), signal)).rejects.toMatchObject({
       reason: 'AlreadyExists',
     });
-    const second = await first.store.replaceSecret({ ...secret, data: { apiKey: 'dHdv' } }, signal);
-    await expect(first.store.replaceSecret(secret, signal)).rejects.toMatchObject({ reason: 'Conflict' });
-    await expect(first.store.replaceSecret(makeSecret('none', {}), signal)).rejects.toMatchObject({
+    const second = await first.store.applySecret({ ...secret, data: { apiKey: 'dHdv' } }, signal);
+    await expect(first.store.applySecret(secret, signal)).rejects.toMatchObject({ reason: 'Conflict' });
+    await expect(first.store.applySecret(makeSecret('none', {}), signal)).rejects.toMatchObject({
       reason: 'NotFound',
     });
-    await expect(first.store.replaceSecret(makeSecret('declared', {}), signal)).rejects.toMatchObject({
+    await expect(first.store.applySecret(makeSecret('declared', {}), signal)).rejects.toMatchObject({
       reason: 'Declared',
     });
     await first.close();
