@@ -1,6 +1,7 @@
 import type { Declared } from '../cli/edit/declarations.ts';
 import { conditionOf } from '../resources/condition-of.ts';
 import { lastSuccessfulSync } from '../resources/last-successful-sync.ts';
+import { nodeCondition } from '../resources/node-condition.ts';
 import { syncRequestAnnotation } from '../resources/sync-request.ts';
 import type { ResourceOf } from '../store/store.ts';
 import type { KeyRow, NodeRow, PageKind, Row } from './shapes.ts';
@@ -16,7 +17,7 @@ function nodeRow(
   { metadata, spec, status }: ResourceOf['UpstreamNode'],
   managedBy: string | undefined,
 ): NodeRow {
-  const ready = conditionOf(status?.conditions, 'Ready');
+  const condition = nodeCondition(status?.conditions);
   const asked = metadata.annotations?.[syncRequestAnnotation];
   return {
     kind: 'UpstreamNode',
@@ -26,8 +27,8 @@ function nodeRow(
     url: spec.baseURL,
     enabled: spec.enabled,
     phase: status?.phase ?? 'idle',
-    reason: ready?.reason ?? 'Pending',
-    message: ready?.message ?? 'The controller has not looked at it yet.',
+    reason: condition?.reason ?? 'Pending',
+    message: condition?.message ?? 'The controller has not looked at it yet.',
     modelCount: status?.modelCount ?? 0,
     enabledModelCount: status?.enabledModelCount ?? 0,
     lastSyncTime: status?.lastSyncTime,

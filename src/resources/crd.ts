@@ -19,6 +19,7 @@ type KindDeclaration = {
 
 const group = 'modelgateway.dev';
 const ready = '.status.conditions[?(@.type=="Ready")]';
+const reachable = '.status.conditions[?(@.type=="Reachable")]';
 const age: Column = {
   name: 'Age',
   type: 'date',
@@ -68,6 +69,7 @@ const declarations: readonly KindDeclaration[] = [
         priority: 1,
       },
       { ...column('Display Name', 'string', '.spec.displayName', 'Name for people'), priority: 1 },
+      { ...column('Last Check', 'string', `${reachable}.reason`, 'Result of the last check'), priority: 1 },
       { ...column('Message', 'string', `${ready}.message`, 'Why the node is or is not ready'), priority: 1 },
     ],
     selectable: ['.spec.apiKeySecretRef.name'],

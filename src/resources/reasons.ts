@@ -28,6 +28,7 @@ export const reasons = {
   ModelsTruncated: 'The node lists more models than a status can hold; the rest was left out.',
   NoModels: 'The node lists no models or has no listing, and none are set by hand.',
   NotChecked: 'The node was not contacted since it was made or its connection changed.',
+  Configured: 'The node is accepted, its credential is not refused, and its models are known.',
   Healthy: 'The last check was good.',
   Recovered: 'A check was good after bad ones.',
   AuthenticationFailed: 'The node answered 401 or 403 to the credential.',

@@ -300,7 +300,7 @@ const upstreamNodeStatusSchema = z.object({
     })
     .optional(),
   conditions: conditions(
-    'Ready, ModelsSynced, CredentialsResolved; Reconciling or Stalled while they hold.',
+    'Ready: accepted, credentials resolved and not refused, models known. Reachable: the last check. ModelsSynced, CredentialsResolved; Reconciling or Stalled while they are true.',
   ).optional(),
 });
 

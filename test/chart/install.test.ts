@@ -321,7 +321,7 @@ test('Helm waits for a node until it is ready, and tells why one stalls', async 
   const done = await stage.release('upgrade', { values: { ...values, nodes: [good] } });
   expect(done.code, done.stderr).toBe(0);
   const node = await stage.resources.get('UpstreamNode', home, 'good');
-  expect(condition(node, 'Ready')).toBe('True Healthy');
+  expect(condition(node, 'Ready')).toBe('True Configured');
 
   const began = performance.now();
   const stalled = { name: 'bare', spec: { baseURL: bare.url } };

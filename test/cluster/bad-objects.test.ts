@@ -106,7 +106,7 @@ test('an object that does not parse keeps its last good version, and is no reaso
     'node',
     (each) => each.status?.['modelCount'] === 2,
   );
-  expect(condition(mended, 'Ready')).toBe('True Healthy');
+  expect(condition(mended, 'Ready')).toBe('True Configured');
   await resources.remove('UpstreamNode', home, 'node');
   await eventually('gone', async () => (await caller.chat('m')).status === 404);
 });

@@ -33,7 +33,12 @@ test('wrong clocks change nothing but what is said about time', async () => {
   expect(Date.parse(String(ahead.log()[0]?.['time'])) - Date.now()).toBeGreaterThan((hour - 60) * 1_000);
 
   await stage.addNode('node', { upstream: { models: ['m'] } });
-  await stage.until('ready', 'UpstreamNode', 'node', (node) => condition(node, 'Ready') === 'True Healthy');
+  await stage.until(
+    'ready',
+    'UpstreamNode',
+    'node',
+    (node) => condition(node, 'Ready') === 'True Configured',
+  );
   await resources.create('APIKey', home, 'app', { secretName: 'app-key' });
   await eventually('a key is issued', async () => (await resources.secret(home, 'app-key')) !== undefined);
   const key = (await resources.secret(home, 'app-key'))?.text['apiKey'] ?? '';

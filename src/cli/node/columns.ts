@@ -1,5 +1,5 @@
-import { conditionOf } from '../../resources/condition-of.ts';
 import { lastSuccessfulSync } from '../../resources/last-successful-sync.ts';
+import { nodeCondition } from '../../resources/node-condition.ts';
 import { ago } from '../ago.ts';
 import type { Declared } from '../edit/declarations.ts';
 import type { Column } from '../output.ts';
@@ -57,9 +57,9 @@ function modelCounts(status: Declared<'UpstreamNode'>['resource']['status']): st
     : `${enabledModelCount}/${modelCount}`;
 }
 
-/** What the controller says of the node's readiness, and before that why the manifest is not in force. */
+/** Why the manifest is not in force; else why the node is not ready or not reachable, or the result of its last check. */
 function messageOf({ resource, kept }: Declared<'UpstreamNode'>): string {
   if (kept !== undefined) return kept;
   const { conditions, lastSyncError } = resource.status ?? {};
-  return conditionOf(conditions, 'Ready')?.message ?? lastSyncError ?? '';
+  return nodeCondition(conditions)?.message ?? lastSyncError ?? '';
 }

@@ -1,5 +1,5 @@
-import { conditionOf } from '../../resources/condition-of.ts';
 import { lastSuccessfulSync } from '../../resources/last-successful-sync.ts';
+import { nodeCondition } from '../../resources/node-condition.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { servedNames } from '../../store/node-models.ts';
 import { ago } from '../ago.ts';
@@ -28,13 +28,13 @@ export function nodeText(node: Declared<'UpstreamNode'>, shown: Shown): string {
 function identity({ resource, source, managedBy, kept }: Declared<'UpstreamNode'>, { now }: Shown): Row[] {
   const { metadata, spec, status } = resource;
   const phase = status?.phase ?? 'unknown';
-  const ready = conditionOf(status?.conditions, 'Ready');
+  const shownCondition = nodeCondition(status?.conditions);
   return present([
     ['Name', metadata.name],
     ['Namespace', metadata.namespace],
     ['Display name', spec.displayName],
     ['Status', phase, tintOfPhase[phase]],
-    ['Message', ready?.message, ready?.status === 'False' ? 'bad' : undefined],
+    ['Message', shownCondition?.message, shownCondition?.status === 'False' ? 'bad' : undefined],
     ['Enabled', spec.enabled ? 'yes' : 'no: it gets no requests', spec.enabled ? undefined : 'warn'],
     ['Being deleted', metadata.deletionTimestamp && `since ${metadata.deletionTimestamp}`, 'warn'],
     ['Added', metadata.creationTimestamp && timeText(metadata.creationTimestamp, now)],

@@ -1,4 +1,5 @@
 import { conditionOf } from '../../resources/condition-of.ts';
+import { nodeCondition } from '../../resources/node-condition.ts';
 import type { UpstreamNode, UpstreamNodeStatus } from '../../resources/upstream-node.ts';
 import type { ResourceEvent } from '../../store/store.ts';
 import type { MergedModels } from './models.ts';
@@ -58,15 +59,16 @@ function phaseEvent(
   const from = before?.phase;
   const to = after.phase;
   if (from === to || to === undefined || (from === undefined && to === 'idle')) return undefined;
-  const ready = conditionOf(after.conditions, 'Ready');
+  const reachable = conditionOf(after.conditions, 'Reachable');
+  const condition = reachable?.status === 'False' ? reachable : nodeCondition(after.conditions);
   const action = 'CheckHealth';
   const change = from === undefined ? `The node is ${to}` : `The node went from ${from} to ${to}`;
   if (to === 'ready') {
     const reason = from === 'error' || from === 'offline' ? 'Recovered' : 'Healthy';
     return { type: 'Normal', reason, action, note: `${change}.` };
   }
-  const reason = (ready?.reason ?? 'Failed') as NodeEvent['reason'];
-  const note = shortened(`${change}: ${ready?.message ?? ''}`);
+  const reason = (condition?.reason ?? 'Failed') as NodeEvent['reason'];
+  const note = shortened(`${change}: ${condition?.message ?? ''}`);
   return { type: to === 'idle' ? 'Normal' : 'Warning', reason, action, note };
 }
 

@@ -9,7 +9,7 @@ import type { Gathered } from './gather.ts';
 import type { NodeMemory } from './memory.ts';
 import { isNarrower } from './model-filter.ts';
 import { type Listing, type MergedModels, mergeModels } from './models.ts';
-import { phaseOf, readinessOf } from './readiness.ts';
+import { phaseOf, reachability, readinessOf } from './readiness.ts';
 import { syncStatus } from './sync-status.ts';
 import type { Health, SyncVerdict } from './verdict.ts';
 
@@ -139,14 +139,19 @@ function statusOf(
     unreachable: memory.unreachable,
     changed: found.changed,
     modelCount: models.length,
-    listless: sync.listless,
+    sync: sync.observation,
     healed: sync.healed,
   };
   const phase = phaseOf(standing);
-  const { ready, progress } = readinessOf(standing, phase);
+  const { ready, progress } = readinessOf(standing);
   const enabledCount = models.filter(({ enabled }) => enabled).length;
   const checkTime = checkTimeOf(before, found, contact?.atMs);
-  const observations = [ready, sync.observation, credentialsObservation(gathered)] as const;
+  const observations = [
+    ready,
+    reachability(standing),
+    sync.observation,
+    credentialsObservation(gathered),
+  ] as const;
   return {
     observedGeneration: generation,
     phase,

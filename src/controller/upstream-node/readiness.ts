@@ -3,11 +3,11 @@ import type { Reason } from '../../resources/reasons.ts';
 import type { UpstreamNode, UpstreamNodeStatus } from '../../resources/upstream-node.ts';
 import type { Credentials } from '../../store/store.ts';
 import type { Observation, Progress } from '../conditions.ts';
-import type { Fault, Health } from './verdict.ts';
+import { type Fault, type Health, stalls } from './verdict.ts';
 
 export type Phase = NonNullable<UpstreamNodeStatus['phase']>;
 
-/** What the phase and `Ready` depend on. */
+/** What the phase, `Ready` and `Reachable` depend on. */
 export interface Standing {
   readonly node: UpstreamNode;
   readonly credentials: Credentials;
@@ -18,8 +18,8 @@ export interface Standing {
   /** The connection changed, and no contact with the new one has ended. */
   readonly changed: boolean;
   readonly modelCount: number;
-  /** Why the last sync found no listing; undefined if it found one, or none has ended. */
-  readonly listless: string | undefined;
+  /** The `ModelsSynced` condition. */
+  readonly sync: Observation;
   /** The last sync found no listing endpoint and no manual list, and there is one now. */
   readonly healed: boolean;
 }
@@ -72,88 +72,104 @@ export interface Readiness {
   readonly progress: Progress;
 }
 
-type ReadyRule = (standing: Standing, phase: Phase) => Readiness | undefined;
+type ReadyRule = (standing: Standing) => Readiness | undefined;
 
 const setModels =
   'Set spec.manualModels, or let the node list its models at {baseURL}/models (spec.sync.discovery: Always).';
 
 function noneFound({ spec }: UpstreamNode): string {
+  if (spec.sync.discovery === 'Never') return `The node has no models. ${setModels}`;
   return spec.sync.models === undefined
     ? `The node lists no models. ${setModels}`
     : 'The node lists no models, or spec.sync.models leaves none of them. Change its include and exclude, or set spec.manualModels.';
 }
 
-/** The rules for `Ready`; the first that returns a condition decides. */
+/**
+ * The rules for `Ready`, which says whether the node is set up; the first that returns a condition decides. An outage of the
+ * model server does not make a node that is set up unready: `Reachable` says it, and pipelines that wait for `Ready` go on.
+ */
 const readyRules: readonly ReadyRule[] = [
   ({ credentials }) =>
     credentials.state === 'Refused'
       ? answer('False', credentials.reason, credentials.message, 'Stalled')
       : undefined,
-  ({ health, node }, phase) => {
-    if (phase !== 'error' && phase !== 'offline') return undefined;
-    const fault = health?.state === 'Bad' ? health.fault : faultBefore(node);
-    return answer(
-      'False',
-      fault.reason,
-      fault.message,
-      fault.stalls || phase === 'offline' ? 'Stalled' : 'Reconciling',
-    );
+  (standing) => {
+    const fault = refusal(standing);
+    return fault === undefined ? undefined : answer('False', fault.reason, fault.message, 'Stalled');
   },
-  (standing, phase) =>
-    phase === 'idle' && isChecked(standing)
-      ? answer('False', 'NoModels', standing.listless ?? noneFound(standing.node), 'Stalled')
+  ({ changed, credentials }) => (changed || credentials.state === 'Pending' ? notContacted : undefined),
+  ({ modelCount, sync }) =>
+    // A node without a listing needs a manual list, also if the models of an earlier listing are known.
+    modelCount > 0 && sync.reason !== 'NoModels'
+      ? answer('True', 'Configured', 'The node is accepted and its models are known.', 'Settled')
       : undefined,
-  ({ node, modelCount }, phase) =>
-    phase === 'idle' && modelCount === 0 && node.spec.sync.discovery === 'Never'
-      ? answer('False', 'NoModels', `The node has no models. ${setModels}`, 'Stalled')
+  ({ sync: { status, reason, message } }) =>
+    status === 'False'
+      ? answer('False', reason, message, stalls(reason) ? 'Stalled' : 'Reconciling')
       : undefined,
-  // It is not checked before its next sync, which may be a week away. It takes traffic, so it counts as ready.
-  ({ node, changed, modelCount }, phase) =>
-    phase === 'idle' && !changed && modelCount > 0 && node.spec.healthCheck.mode === 'None'
-      ? answer(
-          'True',
-          'ManualModelsApplied',
-          'The manual list is applied; spec.healthCheck.mode is None, so the node is not checked.',
-          'Settled',
-        )
-      : undefined,
-  (_, phase) =>
-    phase === 'idle'
-      ? answer(
-          'Unknown',
-          'NotChecked',
-          'The node was not contacted since it was made or its connection changed.',
-          'Reconciling',
-        )
+  ({ sync, node }) =>
+    sync.status === 'True' || node.spec.sync.discovery === 'Never'
+      ? answer('False', 'NoModels', noneFound(node), 'Stalled')
       : undefined,
 ];
 
-/** The `Ready` condition of a node in `phase`, and its progress for kstatus. */
-export function readinessOf(standing: Standing, phase: Phase): Readiness {
+/** The `Ready` condition of a node, and its progress for kstatus. */
+export function readinessOf(standing: Standing): Readiness {
   for (const rule of readyRules) {
-    const readiness = rule(standing, phase);
+    const readiness = rule(standing);
     if (readiness !== undefined) return readiness;
   }
-  return answer('True', 'Healthy', 'The last check was good.', 'Settled');
+  return notContacted;
 }
 
-function isChecked({ health, node, changed }: Standing): boolean {
-  return (
-    (health !== undefined && health.state !== 'Unchanged') ||
-    (!changed && node.status?.lastHealthCheckTime !== undefined)
-  );
+/** Reasons for which a node that has models is not ready: its credential or its address is refused. */
+const refusals: ReadonlySet<string> = new Set<Reason>(['AuthenticationFailed', 'AddressForbidden']);
+/** Reasons after which it is unknown whether an earlier refusal still applies. */
+const outages: ReadonlySet<string> = new Set<Reason>([
+  'UpstreamError',
+  'UpstreamUnreachable',
+  'UpstreamTimeout',
+  'TLSFailed',
+]);
+
+/** The refusal by the contact that just ended, or by an earlier one since which the node gave no other answer. */
+function refusal({ health, changed, node }: Standing): Fault | undefined {
+  const fault = health?.state === 'Bad' ? health.fault : undefined;
+  if (fault !== undefined && refusals.has(fault.reason)) return fault;
+  const isAnswered = health?.state === 'Good' || (fault !== undefined && !outages.has(fault.reason));
+  if (changed || isAnswered) return undefined;
+  const before = conditionOf(node.status?.conditions, 'Ready');
+  // Only this controller writes it, and only reasons of the closed list.
+  return before !== undefined && refusals.has(before.reason) ? (before as Observation) : undefined;
 }
 
-/** The fault that an earlier plan wrote into the status. */
-function faultBefore({ status }: UpstreamNode): Fault {
-  const ready = conditionOf(status?.conditions, 'Ready');
-  return {
-    // Only this controller writes it, and only reasons of the closed list.
-    reason: (ready?.reason ?? 'Failed') as Reason,
-    message: ready?.message ?? 'The last check failed.',
-    stalls: conditionOf(status?.conditions, 'Stalled') !== undefined,
-  };
+/** The `Reachable` condition: the result of the last check or sync. */
+export function reachability({ health, changed, node }: Standing): Observation {
+  const type = 'Reachable';
+  if (health?.state === 'Bad' && health.fault.reason !== 'NoModels') {
+    const { reason, message } = health.fault;
+    return { type, status: 'False', reason, message };
+  }
+  if (health !== undefined && health.state !== 'Unchanged') {
+    return { type, status: 'True', reason: 'Healthy', message: 'The last check was good.' };
+  }
+  if (isUnwatched(node)) {
+    const message =
+      'The node is not checked: spec.healthCheck.mode is None and spec.sync.discovery is Never.';
+    return { type, status: 'Unknown', reason: 'NotChecked', message };
+  }
+  const before = conditionOf(node.status?.conditions, type);
+  if (!changed && before !== undefined) return before as Observation;
+  const { reason, message } = notContacted.ready;
+  return { type, status: 'Unknown', reason, message };
 }
+
+const notContacted = answer(
+  'Unknown',
+  'NotChecked',
+  'The node was not contacted since it was made or its connection changed.',
+  'Reconciling',
+);
 
 function answer(
   status: Observation['status'],

@@ -2,6 +2,7 @@ import { conditionOf } from '../../resources/condition-of.ts';
 import { timeOf } from '../../resources/time.ts';
 import { fractionOf, jittered } from '../spread.ts';
 import type { Gathered } from './gather.ts';
+import { stalls } from './verdict.ts';
 
 /** What is overdue when this process first sees a node is spread over at most this long. */
 const longestSpreadMs = 300_000;
@@ -37,8 +38,8 @@ export function nextSync({ id, node, memory, nowMs }: Gathered): number | undefi
 }
 
 /**
- * When a failed sync is retried; undefined if the last one did not fail. If the node cannot be reached, or is Stalled, not
- * more often than checks are due: each retry counts as a failed check, and a Stalled node needs a change.
+ * When a failed sync is retried; undefined if the last one did not fail. If the node cannot be reached, or only a change can fix
+ * the sync, not more often than checks are due: each retry counts as a failed check.
  */
 export function nextRetry(gathered: Gathered): number | undefined {
   const { node, memory, id } = gathered;
@@ -52,7 +53,8 @@ export function nextRetry(gathered: Gathered): number | undefined {
   const backoff = Math.min(10_000 * 2 ** Math.min(Math.max(memory.failedSyncs - 1, 0), 10), longestRetryMs);
   const { mode, intervalSeconds } = node.spec.healthCheck;
   const interval = intervalSeconds * 1_000;
-  const isPatient = memory.unreachable > 0 || conditionOf(node.status.conditions, 'Stalled') !== undefined;
+  const failure = conditionOf(node.status.conditions, 'ModelsSynced')?.reason ?? '';
+  const isPatient = memory.unreachable > 0 || stalls(failure);
   const wait = mode === 'None' ? backoff : isPatient ? interval : Math.min(interval, backoff);
   const text = `${id} ${memory.lastContactMs}`;
   return Math.max(memory.lastContactMs + jittered(wait, text), memory.notBeforeMs);

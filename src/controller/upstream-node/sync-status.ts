@@ -17,8 +17,6 @@ type SyncFields = Pick<
 export interface SyncStatus {
   readonly fields: SyncFields;
   readonly observation: Observation;
-  /** Why the last sync found no listing; undefined if it found one, or none has ended. */
-  readonly listless: string | undefined;
   readonly healed: boolean;
 }
 
@@ -30,15 +28,7 @@ const manualApplied: Observation = {
 };
 
 /** The status of syncs: by the one that ended now, or by the earlier one. */
-export function syncStatus(gathered: Gathered, found: Finding): SyncStatus {
-  const outcome = outcomeOf(gathered, found);
-  const { status, reason, message } = outcome.observation;
-  return { ...outcome, listless: status === 'False' && reason === 'NoModels' ? message : undefined };
-}
-
-type Outcome = Omit<SyncStatus, 'listless'>;
-
-function outcomeOf(gathered: Gathered, { sync, local }: Finding): Outcome {
+export function syncStatus(gathered: Gathered, { sync, local }: Finding): SyncStatus {
   const { node, contact, credentialVersion, syncRequest, nowMs } = gathered;
   const before = node.status ?? {};
   const syncedWith = {
@@ -113,7 +103,7 @@ function lastSuccess(
 }
 
 /** The status of the earlier sync, if none ended now. */
-function unsynced(before: UpstreamNodeStatus, hasManual: boolean): Outcome {
+function unsynced(before: UpstreamNodeStatus, hasManual: boolean): SyncStatus {
   const { lastSyncTime, lastSyncError, syncedWith, lastHandledSyncRequest } = before;
   const condition = conditionOf(before.conditions, 'ModelsSynced');
   const wasListless = condition?.status === 'False' && condition.reason === 'NoModels';

@@ -17,11 +17,23 @@ export type Answer =
       readonly error: { readonly code: UpstreamErrorCode; readonly message: string };
     };
 
-/** What is wrong, for a condition. `stalls`: only a change of the manifest can fix it. */
+/** What is wrong, for a condition. */
 export interface Fault {
   readonly reason: Reason;
   readonly message: string;
-  readonly stalls: boolean;
+}
+
+const stallingReasons: ReadonlySet<string> = new Set<Reason>([
+  'AuthenticationFailed',
+  'AddressForbidden',
+  'TLSFailed',
+  'InvalidModelList',
+  'NoModels',
+]);
+
+/** Whether only a change of the manifest can fix what this reason says. */
+export function stalls(reason: string): boolean {
+  return stallingReasons.has(reason);
 }
 
 /** The health by an answer. `Unchanged`: the answer says nothing about it (429, or a shortage of our own). */
@@ -72,7 +84,6 @@ export function judgeSync(answer: Answer, hasManual: boolean): SyncVerdict {
         fault: {
           reason: 'InvalidModelList',
           message: `GET {baseURL}/models did not answer with a model list: ${answer.message}. Check spec.baseURL, or set spec.manualModels and spec.sync.discovery: Never.`,
-          stalls: true,
         },
       };
     case 'failed':
@@ -91,7 +102,7 @@ function listless(versionedBaseURL: string | undefined): Fault {
   const message =
     versionHint(versionedBaseURL) ??
     'GET {baseURL}/models answered 404: the node has no listing. Set spec.manualModels to the models that it serves, or correct spec.baseURL.';
-  return { reason: 'NoModels', message, stalls: true };
+  return { reason: 'NoModels', message };
 }
 
 function versionHint(versionedBaseURL: string | undefined): string | undefined {
@@ -105,34 +116,32 @@ function statusFault(status: number): Fault {
     return {
       reason: 'AuthenticationFailed',
       message: `${answered}. Check the credential and spec.authentication.`,
-      stalls: true,
     };
   }
   if (status === 429) {
     return {
       reason: 'UpstreamError',
       message: `${answered}: the node limits requests. It is tried again.`,
-      stalls: false,
     };
   }
   if (status >= 500) {
-    return { reason: 'UpstreamError', message: `${answered}. It is tried again.`, stalls: false };
+    return { reason: 'UpstreamError', message: `${answered}. It is tried again.` };
   }
   const remedy =
     status >= 300 && status < 400
       ? 'Redirects are not followed: set spec.baseURL to the final address.'
       : 'Check spec.baseURL, or set spec.manualModels and spec.sync.discovery: Never.';
-  return { reason: 'InvalidModelList', message: `${answered}. ${remedy}`, stalls: true };
+  return { reason: 'InvalidModelList', message: `${answered}. ${remedy}` };
 }
 
 const unreachableReasons: ReadonlySet<Reason> = new Set<Reason>(['UpstreamUnreachable', 'UpstreamTimeout']);
 
 function failure({ code, message }: { readonly code: UpstreamErrorCode; readonly message: string }): Fault {
-  const { reason, remedy, stalls = false } = failures[code];
-  return { reason, message: `${capitalized(message)}. ${remedy}`, stalls };
+  const { reason, remedy } = failures[code];
+  return { reason, message: `${capitalized(message)}. ${remedy}` };
 }
 
-const failures: Record<UpstreamErrorCode, { reason: Reason; remedy: string; stalls?: boolean }> = {
+const failures: Record<UpstreamErrorCode, { reason: Reason; remedy: string }> = {
   local: {
     reason: 'UpstreamUnreachable',
     remedy:
@@ -150,13 +159,11 @@ const failures: Record<UpstreamErrorCode, { reason: Reason; remedy: string; stal
   tls: {
     reason: 'TLSFailed',
     remedy: 'Check the certificate, spec.tls.caBundle and spec.tls.serverName.',
-    stalls: true,
   },
   forbidden_address: {
     reason: 'AddressForbidden',
     remedy:
       'Set spec.baseURL to an address that may be contacted. For loopback on a development machine, start controller and gateways with --allow-loopback-upstreams.',
-    stalls: true,
   },
   first_byte_timeout: { reason: 'UpstreamTimeout', remedy: 'Check that the node runs.' },
   idle_timeout: { reason: 'UpstreamTimeout', remedy: 'Check that the node runs.' },
@@ -168,12 +175,10 @@ const failures: Record<UpstreamErrorCode, { reason: Reason; remedy: string; stal
   protocol: {
     reason: 'InvalidModelList',
     remedy: 'Check that spec.baseURL names an HTTP server, with the right scheme.',
-    stalls: true,
   },
   too_large: {
     reason: 'InvalidModelList',
     remedy: 'Check that spec.baseURL names a model server.',
-    stalls: true,
   },
 };
 

@@ -34,7 +34,8 @@ test('a new node is synced and ready, with its credential, in two writes', async
     apiKeySet: true,
   });
   expect(conditionsText(status()?.conditions)).toEqual([
-    'Ready=True Healthy',
+    'Ready=True Configured',
+    'Reachable=True Healthy',
     'ModelsSynced=True ModelsSynced',
     'CredentialsResolved=True CredentialsResolved',
   ]);
@@ -157,6 +158,7 @@ test('a Secret that comes late turns a stalled node into a ready one', async () 
   await until(() => status()?.phase === 'error', 'error');
   expect(conditionsText(status()?.conditions)).toEqual([
     'Ready=False SecretNotFound',
+    'Reachable=Unknown NotChecked',
     'ModelsSynced=Unknown Pending',
     'CredentialsResolved=False SecretNotFound',
     'Stalled=True SecretNotFound',

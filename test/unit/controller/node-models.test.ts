@@ -221,10 +221,10 @@ describe('syncs', () => {
     }
     expect(life.models).toEqual(['a', 'b']);
     expect(life.node.status?.lastSyncError).toBe('GET {baseURL}/models answered 500. It is tried again.');
-    expect(life.conditions[1]).toBe('ModelsSynced=False UpstreamError');
+    expect(life.conditions[2]).toBe('ModelsSynced=False UpstreamError');
     life.answer(listed('a', 'b'));
     expect(life.node.status).not.toHaveProperty('lastSyncError');
-    expect(life.conditions[1]).toBe('ModelsSynced=True ModelsSynced');
+    expect(life.conditions[2]).toBe('ModelsSynced=True ModelsSynced');
   });
 
   test('a model goes after three successful syncs without it, with Events', () => {
@@ -249,6 +249,7 @@ describe('syncs', () => {
     life.answer(status(404));
     expect(life.conditions).toEqual([
       'Ready=False NoModels',
+      'Reachable=True Healthy',
       'ModelsSynced=False NoModels',
       'CredentialsResolved=True CredentialsResolved',
       'Stalled=True NoModels',
@@ -258,16 +259,17 @@ describe('syncs', () => {
     expect([life.phase, life.models, life.node.status?.lastSyncError]).toEqual(['ready', ['m'], undefined]);
     expect(life.last?.contact).toBeUndefined();
     expect(life.conditions).toEqual([
-      'Ready=True Healthy',
+      'Ready=True Configured',
+      'Reachable=True Healthy',
       'ModelsSynced=True ManualModelsApplied',
       'CredentialsResolved=True CredentialsResolved',
     ]);
     life.annotate('1');
     life.answer(status(404));
-    expect([life.phase, life.conditions[1], life.conditions.length]).toEqual([
+    expect([life.phase, life.conditions[2], life.conditions.length]).toEqual([
       'ready',
       'ModelsSynced=True ManualModelsApplied',
-      3,
+      4,
     ]);
   });
 
@@ -280,7 +282,7 @@ describe('syncs', () => {
     life.plan();
     life.answer(answer);
     expect([life.phase, life.conditions[0], life.models]).toEqual(['idle', 'Ready=False NoModels', []]);
-    expect(messages().slice(0, 2)).toEqual([message, message]);
+    expect([messages()[0], messages()[2]]).toEqual([message, message]);
     expect(life.node.status?.lastSyncError).toBe(message);
     expect(life.last?.events).toEqual([
       { type: 'Warning', reason: 'NoModels', action: 'SyncModels', note: message },
@@ -292,8 +294,8 @@ describe('syncs', () => {
     life.edit({ manualModels: ['m'] });
     life.annotate('2');
     life.answer(answer);
-    expect([life.phase, life.conditions[1]]).toEqual(['ready', 'ModelsSynced=True ManualModelsApplied']);
-    expect(messages()[1]).toBe(`The model list is the manual one. ${message}`);
+    expect([life.phase, life.conditions[2]]).toEqual(['ready', 'ModelsSynced=True ManualModelsApplied']);
+    expect(messages()[2]).toBe(`The model list is the manual one. ${message}`);
   });
 
   test('404 without a manual list is a failed sync: the list stays, however often it comes', () => {
@@ -307,6 +309,7 @@ describe('syncs', () => {
     expect([life.phase, life.models]).toEqual(['error', ['a', 'b']]);
     expect(life.conditions).toEqual([
       'Ready=False NoModels',
+      'Reachable=True Healthy',
       'ModelsSynced=False NoModels',
       'CredentialsResolved=True CredentialsResolved',
       'Stalled=True NoModels',
@@ -330,16 +333,16 @@ describe('syncs', () => {
     expect([life.phase, life.models, life.conditions[0]]).toEqual([
       'ready',
       ['a', 'm'],
-      'Ready=True Healthy',
+      'Ready=True Configured',
     ]);
-    expect(life.conditions).toHaveLength(3);
+    expect(life.conditions).toHaveLength(4);
   });
 
   test('a manual list at creation is applied at once; the first contact is the first check', () => {
     const life = new NodeLife({ manualModels: ['m'] });
     const made = life.plan();
     expect(made.contact).toBeUndefined();
-    expect([life.phase, life.models, life.conditions[1]]).toEqual([
+    expect([life.phase, life.models, life.conditions[2]]).toEqual([
       'idle',
       ['m'],
       'ModelsSynced=True ManualModelsApplied',
@@ -357,7 +360,8 @@ describe('syncs', () => {
     const life = new NodeLife({ manualModels: ['m'], healthCheck: { mode: 'None' } });
     const made = life.plan();
     expect(life.conditions).toEqual([
-      'Ready=True ManualModelsApplied',
+      'Ready=True Configured',
+      'Reachable=Unknown NotChecked',
       'ModelsSynced=True ManualModelsApplied',
       'CredentialsResolved=True CredentialsResolved',
     ]);
@@ -474,7 +478,7 @@ describe('syncs', () => {
     life.answer(listed('a'));
     expect(life.models).toEqual(['a', 'm']);
     life.edit({ sync: { discovery: 'Never' } });
-    expect([life.models, life.conditions[1]]).toEqual([['m'], 'ModelsSynced=True ManualModelsApplied']);
+    expect([life.models, life.conditions[2]]).toEqual([['m'], 'ModelsSynced=True ManualModelsApplied']);
   });
 
   test('discovery: Never without a manual list is stalled; never contacted at all, a node is as ready as it gets', () => {
@@ -487,10 +491,10 @@ describe('syncs', () => {
       healthCheck: { mode: 'None' },
     });
     expect(silent.plan()).toMatchObject({ contact: undefined, nextDueMs: undefined });
-    expect([silent.phase, silent.conditions[0]]).toEqual(['idle', 'Ready=True ManualModelsApplied']);
+    expect([silent.phase, silent.conditions[0]]).toEqual(['idle', 'Ready=True Configured']);
     silent.nowMs += 1_000;
     expect(silent.edit({ baseURL: 'http://other/v1' }).contact).toBeUndefined();
-    expect(silent.conditions[0]).toBe('Ready=True ManualModelsApplied');
+    expect(silent.conditions[0]).toBe('Ready=True Configured');
     expect(silent.plan().status).toBeUndefined();
   });
 
@@ -513,7 +517,7 @@ describe('syncs', () => {
     life.plan();
     life.answer({ kind: 'models', names: ['a'], truncated: true });
     expect(life.node.status?.modelsTruncated).toBe(true);
-    expect(life.conditions[1]).toBe('ModelsSynced=True ModelsTruncated');
+    expect(life.conditions[2]).toBe('ModelsSynced=True ModelsTruncated');
     expect(life.last?.events.map(({ reason }) => reason)).toContain('ModelsTruncated');
     life.answer(status(200));
     expect(life.node.status?.modelsTruncated).toBe(true);

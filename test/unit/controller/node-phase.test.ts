@@ -9,97 +9,135 @@ const ours = failed('local');
 const good = listed('m');
 
 describe('phases', () => {
+  const isGood = 'True Healthy';
+  const isNew = 'Unknown NotChecked';
+  const refuses = 'False AuthenticationFailed';
+  const isDown = 'False UpstreamUnreachable';
+  const fails = 'False UpstreamError';
+  const isSetUp = 'True Configured';
   const rows: [
     what: string,
     answers: Answer[],
     phase: string,
     ready: string,
+    reachable: string,
     progress: string | undefined,
   ][] = [
-    ['never contacted', [], 'idle', 'Unknown NotChecked', 'Reconciling'],
-    ['a good sync', [good], 'ready', 'True Healthy', undefined],
-    ['a good check', [good, status(200)], 'ready', 'True Healthy', undefined],
-    ['a sync without models', [listed()], 'idle', 'False NoModels', 'Stalled'],
-    ['401 at the sync', [status(401)], 'error', 'False AuthenticationFailed', 'Stalled'],
-    ['403 at the sync', [status(403)], 'error', 'False AuthenticationFailed', 'Stalled'],
-    ['500 at the sync', [status(500)], 'error', 'False UpstreamError', 'Reconciling'],
-    ['400 at the sync is no listing', [status(400)], 'error', 'False InvalidModelList', 'Stalled'],
-    ['a redirect at the sync', [status(302)], 'error', 'False InvalidModelList', 'Stalled'],
-    ['a web page at the sync', [invalid], 'error', 'False InvalidModelList', 'Stalled'],
-    ['404 at the sync without a manual list', [status(404)], 'idle', 'False NoModels', 'Stalled'],
-    ['404 after an unreachable one', [refused, status(404)], 'idle', 'False NoModels', 'Stalled'],
-    ['429 at the first sync', [status(429)], 'idle', 'Unknown NotChecked', 'Reconciling'],
-    ['TLS at the sync', [failed('tls')], 'error', 'False TLSFailed', 'Stalled'],
-    ['a forbidden address', [failed('forbidden_address')], 'error', 'False AddressForbidden', 'Stalled'],
-    ['refused once', [refused], 'error', 'False UpstreamUnreachable', 'Reconciling'],
-    ['no such host once', [failed('dns')], 'error', 'False UpstreamUnreachable', 'Reconciling'],
-    ['no answer once', [failed('total_timeout')], 'error', 'False UpstreamTimeout', 'Reconciling'],
-    ['refused twice', [good, refused, refused], 'error', 'False UpstreamUnreachable', 'Reconciling'],
+    ['never contacted', [], 'idle', isNew, isNew, 'Reconciling'],
+    ['a good sync', [good], 'ready', isSetUp, isGood, undefined],
+    ['a good check', [good, status(200)], 'ready', isSetUp, isGood, undefined],
+    ['a sync without models', [listed()], 'idle', 'False NoModels', isGood, 'Stalled'],
+    ['401 at the sync', [status(401)], 'error', refuses, refuses, 'Stalled'],
+    ['403 at the sync', [status(403)], 'error', refuses, refuses, 'Stalled'],
+    ['500 at the sync', [status(500)], 'error', fails, fails, 'Reconciling'],
     [
-      'refused three times',
-      [good, refused, refused, refused],
-      'offline',
-      'False UpstreamUnreachable',
+      '400 at the sync is no listing',
+      [status(400)],
+      'error',
+      'False InvalidModelList',
+      'False InvalidModelList',
       'Stalled',
     ],
+    [
+      'a redirect at the sync',
+      [status(302)],
+      'error',
+      'False InvalidModelList',
+      'False InvalidModelList',
+      'Stalled',
+    ],
+    [
+      'a web page at the sync',
+      [invalid],
+      'error',
+      'False InvalidModelList',
+      'False InvalidModelList',
+      'Stalled',
+    ],
+    ['404 at the sync without a manual list', [status(404)], 'idle', 'False NoModels', isGood, 'Stalled'],
+    ['404 after an unreachable one', [refused, status(404)], 'idle', 'False NoModels', isGood, 'Stalled'],
+    ['429 at the first sync', [status(429)], 'idle', fails, isNew, 'Reconciling'],
+    ['TLS at the sync', [failed('tls')], 'error', 'False TLSFailed', 'False TLSFailed', 'Stalled'],
+    [
+      'a forbidden address',
+      [failed('forbidden_address')],
+      'error',
+      'False AddressForbidden',
+      'False AddressForbidden',
+      'Stalled',
+    ],
+    ['refused once', [refused], 'error', isDown, isDown, 'Reconciling'],
+    ['no such host once', [failed('dns')], 'error', isDown, isDown, 'Reconciling'],
+    [
+      'no answer once',
+      [failed('total_timeout')],
+      'error',
+      'False UpstreamTimeout',
+      'False UpstreamTimeout',
+      'Reconciling',
+    ],
+    ['refused twice', [good, refused, refused], 'error', isSetUp, isDown, undefined],
+    ['refused three times', [good, refused, refused, refused], 'offline', isSetUp, isDown, undefined],
     [
       'three times, never in a row',
       [good, refused, refused, status(500), refused],
       'error',
-      'False UpstreamUnreachable',
-      'Reconciling',
+      isSetUp,
+      isDown,
+      undefined,
     ],
     [
       '429 between does not count',
       [good, refused, refused, status(429), refused],
       'offline',
-      'False UpstreamUnreachable',
-      'Stalled',
+      isSetUp,
+      isDown,
+      undefined,
     ],
-    [
-      'from the first sync on',
-      [refused, refused, refused],
-      'offline',
-      'False UpstreamUnreachable',
-      'Stalled',
-    ],
-    [
-      '500 after offline',
-      [good, refused, refused, refused, status(500)],
-      'error',
-      'False UpstreamError',
-      'Reconciling',
-    ],
+    ['from the first sync on', [refused, refused, refused], 'offline', isDown, isDown, 'Reconciling'],
+    ['500 after offline', [good, refused, refused, refused, status(500)], 'error', isSetUp, fails, undefined],
     [
       'good after offline',
       [good, refused, refused, refused, status(200)],
       'ready',
-      'True Healthy',
+      isSetUp,
+      isGood,
       undefined,
     ],
-    ['401 at a check', [good, status(401)], 'error', 'False AuthenticationFailed', 'Stalled'],
-    ['403 at a check', [good, status(403)], 'error', 'False AuthenticationFailed', 'Stalled'],
-    ['503 at a check', [good, status(503)], 'error', 'False UpstreamError', 'Reconciling'],
-    ['a shortage of our own at a check', [good, ours, ours, ours, ours], 'ready', 'True Healthy', undefined],
-    ['429 at a check', [good, status(429)], 'ready', 'True Healthy', undefined],
-    ['429 after an error', [good, status(500), status(429)], 'error', 'False UpstreamError', 'Reconciling'],
-    ['404 at a check', [good, status(404)], 'ready', 'True Healthy', undefined],
-    ['405 at a check', [good, status(405)], 'ready', 'True Healthy', undefined],
-    ['301 at a check', [good, status(301)], 'ready', 'True Healthy', undefined],
-    ['TLS at a check', [good, failed('tls')], 'error', 'False TLSFailed', 'Stalled'],
-    ['reset at a check', [good, failed('reset')], 'error', 'False UpstreamUnreachable', 'Reconciling'],
-    ['good after an error', [good, status(500), status(200)], 'ready', 'True Healthy', undefined],
-    ['a sync that succeeds after one that failed', [status(500), good], 'ready', 'True Healthy', undefined],
+    ['401 at a check', [good, status(401)], 'error', refuses, refuses, 'Stalled'],
+    ['403 at a check', [good, status(403)], 'error', refuses, refuses, 'Stalled'],
+    ['an outage after a 401', [good, status(401), status(503)], 'error', refuses, fails, 'Stalled'],
+    ['a good check after a 401', [good, status(401), status(200)], 'ready', isSetUp, isGood, undefined],
+    ['503 at a check', [good, status(503)], 'error', isSetUp, fails, undefined],
+    ['a shortage of our own at a check', [good, ours, ours, ours, ours], 'ready', isSetUp, isGood, undefined],
+    ['429 at a check', [good, status(429)], 'ready', isSetUp, isGood, undefined],
+    ['429 after an error', [good, status(500), status(429)], 'error', isSetUp, fails, undefined],
+    ['404 at a check', [good, status(404)], 'ready', isSetUp, isGood, undefined],
+    ['405 at a check', [good, status(405)], 'ready', isSetUp, isGood, undefined],
+    ['301 at a check', [good, status(301)], 'ready', isSetUp, isGood, undefined],
+    ['TLS at a check', [good, failed('tls')], 'error', isSetUp, 'False TLSFailed', undefined],
+    ['reset at a check', [good, failed('reset')], 'error', isSetUp, isDown, undefined],
+    [
+      'another address at a check',
+      [good, failed('forbidden_address')],
+      'error',
+      'False AddressForbidden',
+      'False AddressForbidden',
+      'Stalled',
+    ],
+    ['good after an error', [good, status(500), status(200)], 'ready', isSetUp, isGood, undefined],
+    ['a sync that succeeds after one that failed', [status(500), good], 'ready', isSetUp, isGood, undefined],
   ];
-  test.each(rows)('%s', (_, answers, phase, ready, progress) => {
+  test.each(rows)('%s', (_, answers, phase, ready, reachable, progress) => {
     const life = new NodeLife();
     life.plan();
     for (const answer of answers) life.answer(answer);
     expect(life.phase).toBe(phase);
-    const [first, , third, fourth, ...rest] = life.conditions;
+    const [first, second, , fourth, fifth, ...rest] = life.conditions;
     expect(first).toBe(`Ready=${ready}`);
-    expect(third).toBe('CredentialsResolved=True CredentialsResolved');
-    expect(fourth).toBe(progress === undefined ? undefined : `${progress}=True ${ready.split(' ')[1]}`);
+    expect(second).toBe(`Reachable=${reachable}`);
+    expect(fourth).toBe('CredentialsResolved=True CredentialsResolved');
+    expect(fifth).toBe(progress === undefined ? undefined : `${progress}=True ${ready.split(' ')[1]}`);
     expect(rest).toEqual([]);
     // Planned again, nothing is to be written: every retry would otherwise reach every gateway.
     const { writes } = life;
@@ -168,6 +206,7 @@ describe('credentials', () => {
     expect(life.phase).toBe('error');
     expect(life.conditions).toEqual([
       'Ready=False SecretNotFound',
+      'Reachable=Unknown NotChecked',
       'ModelsSynced=Unknown Pending',
       'CredentialsResolved=False SecretNotFound',
       'Stalled=True SecretNotFound',
@@ -303,7 +342,7 @@ test('other changes of the spec contact nobody, and the status follows their gen
   expect(made.contact).toBeUndefined();
   expect(life.node.status?.observedGeneration).toBe(2);
   expect(life.node.status?.conditions?.map(({ observedGeneration }) => observedGeneration)).toEqual([
-    2, 2, 2,
+    2, 2, 2, 2,
   ]);
   expect(life.node.status?.conditions?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual(times);
   expect(life.untilDue().contact?.kind).toBe('check');
@@ -320,13 +359,13 @@ test('lastTransitionTime moves only when a status flips; messages hold nothing t
   const life = new NodeLife();
   life.plan();
   life.answer(good);
-  const ready = () => life.node.status?.conditions?.[0];
+  const reachable = () => life.node.status?.conditions?.[1];
   life.answer(refused);
-  const [first, message] = [ready()?.lastTransitionTime, ready()?.message];
+  const [first, message] = [reachable()?.lastTransitionTime, reachable()?.message];
   life.answer(refused);
-  expect([ready()?.lastTransitionTime, ready()?.message]).toEqual([first, message]);
+  expect([reachable()?.lastTransitionTime, reachable()?.message]).toEqual([first, message]);
   life.answer(status(200));
-  expect(ready()?.lastTransitionTime).not.toBe(first);
+  expect(reachable()?.lastTransitionTime).not.toBe(first);
 });
 
 test('events tell of phases and models, once', () => {
