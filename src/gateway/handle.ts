@@ -23,7 +23,7 @@ import type { Conversion } from './conversion/conversion.ts';
 import { GatewayError } from './errors/errors.ts';
 import type { ErrorShape } from './errors/wire-errors.ts';
 import { quietly } from './guard.ts';
-import { followQueued } from './server/pipeline.ts';
+import { startInTurn } from './server/pipeline.ts';
 import { Progress, type RecordContext } from './server/progress.ts';
 import { largeBytes } from './thread/large-work.ts';
 
@@ -58,7 +58,6 @@ export function handle(
 ): void {
   const requestId = context.requestId();
   try {
-    if (response.socket === null) followQueued(request.socket, response, context.limits.queuedRequests);
     const caller = new Caller(request, response, {
       requestId,
       shape,
@@ -73,11 +72,15 @@ export function handle(
       progress.error = error;
       refuse(caller, error);
     };
-    try {
-      void answer(caller, progress)?.catch(fail);
-    } catch (error) {
-      fail(error);
-    }
+    const start = (): void => {
+      try {
+        void answer(caller, progress)?.catch(fail);
+      } catch (error) {
+        fail(error);
+      }
+    };
+    if (response.socket !== null) start();
+    else startInTurn(request.socket, response, context.limits.queuedRequests, start);
   } catch (error) {
     context.internalErrors('request', error, requestId);
     quietly(() => response.destroy());

@@ -135,6 +135,22 @@ test('many requests at once are answered in order, time after time, without a wa
   expect(warnings).toEqual([]);
 });
 
+test('a request begins when the one before it is answered', async () => {
+  upstream.respondWith('/chat/completions', (_request, count) =>
+    count === 0 ? { kind: 'slowFirstByte', milliseconds: 300 } : { kind: 'hang' },
+  );
+  const socket = connect(gateway.port, '127.0.0.1');
+  socket.write(plain().repeat(20));
+  await eventually('all have arrived', async () => gateway.gateway.inFlight() === 20, 5000, 5);
+  await delay(100);
+  expect(upstream.requests).toHaveLength(1);
+  await readUntil(socket, 'the first is answered', (text) => statuses(text).length === 1);
+  await upstream.waitFor((requests) => requests.length === 2);
+  await delay(100);
+  expect(upstream.requests).toHaveLength(2);
+  socket.destroy();
+});
+
 test('a caller that lets more requests wait than one may is cut off, and all of them are ended', async () => {
   upstream.respondWith('/chat/completions', { kind: 'hang' });
   const text = await rawExchange(gateway.port, plain().repeat(42), 10_000);
@@ -234,18 +250,16 @@ describe('behind an answer that closes the connection', () => {
     const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
     let text = '';
     socket.on('data', (piece) => (text += piece.toString('latin1')));
-    upstream.respondWith('/chat/completions', (_request, count) =>
-      count === 0 ? { kind: 'slowFirstByte', milliseconds: 300 } : { kind: 'hang' },
-    );
+    upstream.respondWith('/chat/completions', { kind: 'slowFirstByte', milliseconds: 300 });
     socket.write(plain() + plain());
-    await upstream.waitFor((requests) => requests.length === 2);
+    await upstream.waitFor((requests) => requests.length === 1);
     const drained = gateway.gateway.drain(5000, 1000);
     await eventually('the first is answered', async () => text !== '', 5000, 5);
     expect(text).toMatch(/^connection: close$/im);
     socket.write(plain());
-    await upstream.waitFor(([, second]) => second !== undefined && isGone(second), lingerMs / 2);
+    await eventually('the second is over', async () => gateway.gateway.inFlight() === 0, lingerMs / 2, 5);
     await delay(100);
-    expect(upstream.requests).toHaveLength(2);
+    expect(upstream.requests).toHaveLength(1);
     socket.destroy();
     await drained;
     expect(statuses(text)).toEqual([200]);

@@ -2,19 +2,26 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { currentResponse } from '../../runtime/node-internals.ts';
 
-// Pipelined requests: node:http emits them at once, and sends their answers in order.
+// Pipelined requests: node:http emits them at once, and sends their answers in order. All of them in one turn of the
+// event loop took longer than anything else that one caller can do.
 
 const queues = new WeakMap<Socket, Set<ServerResponse>>();
 
 /**
- * Follows a response that waits for earlier ones, and ends it when its connection closes. node:http does so itself, but
- * not if it closes the connection because of a CONNECT: the request would stay in flight indefinitely. A connection with
- * more than `most` waiting responses is closed, because nothing else limits them.
+ * Calls `start` when the earlier requests on the connection are answered, at most once in a turn of the event loop. If the
+ * connection closes before, `start` is not called and the response is destroyed. node:http does that itself, but not if it closes the
+ * connection because of a CONNECT: the request would stay in flight indefinitely. A connection with more than `most`
+ * waiting responses is closed, because nothing else limits them.
  */
-export function followQueued(socket: Socket, response: ServerResponse, most: number): void {
+export function startInTurn(socket: Socket, response: ServerResponse, most: number, start: () => void): void {
   const queue = queues.get(socket) ?? newQueue(socket);
   queue.add(response);
   response.once('close', () => queue.delete(response));
+  response.once('socket', () =>
+    setImmediate(() => {
+      if (!response.destroyed) start();
+    }),
+  );
   if (queue.size > most) socket.destroy();
 }
 
