@@ -1,8 +1,6 @@
 /** Bounds of the conversion. Each stops a hostile or broken peer; ordinary traffic reaches none. */
 export const limits = {
-  /** Characters in one line of an upstream's event stream. A whole image or file may come on one line. */
-  sseLine: 16 * 1024 * 1024,
-  /** Characters in all `data:` lines of one event. */
+  /** Bytes of one event of an upstream's stream. A whole image or file may come in one event. */
   sseEvent: 16 * 1024 * 1024,
   /** Characters of an upstream answer that has to be read whole. */
   body: 64 * 1024 * 1024,

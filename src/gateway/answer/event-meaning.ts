@@ -9,7 +9,7 @@ import type { CallerFormat } from '../../routing/caller-format.ts';
  */
 export type EventMeaning = 'nothing' | 'lifecycle' | 'content' | 'end' | 'error';
 
-/** Judges one event of a stream in the caller's format. `data` may be latin1 text: only its structure is read. */
+/** Judges one event of a stream in the caller's format.  */
 export function eventMeaning(format: CallerFormat, name: string, data: string): EventMeaning {
   if (data.trim() === '') return 'nothing';
   if (data.trim() === '[DONE]') return 'end';
@@ -30,15 +30,19 @@ function isError(event: JsonObject): boolean {
 }
 
 /** Types of the events that end an answer. */
-export const lastWords: Readonly<Record<'messages' | 'responses', ReadonlySet<string>>> = {
+const lastWords: Readonly<Record<'messages' | 'responses', ReadonlySet<string>>> = {
   messages: new Set(['message_stop', 'error']),
   responses: new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']),
 };
 
-/** Whether an event of messages or responses ends its answer. */
-export function endsAnswer(format: CallerFormat, name: string, data: string): boolean {
-  if (format !== 'messages' && format !== 'responses') return false;
-  return lastWords[format].has(text(objectOf(parseObject(data))['type']) ?? name);
+/** Whether an event of this type ends its answer, in messages or responses. */
+export function endsAnswer(format: CallerFormat, type: string): boolean {
+  return (format === 'messages' || format === 'responses') && lastWords[format].has(type);
+}
+
+/** The type of an event: its member, else its name. */
+export function typeOf(name: string, data: string): string {
+  return text(objectOf(parseObject(data))['type']) ?? name;
 }
 
 function chatMeaning(event: JsonObject): EventMeaning {

@@ -1,7 +1,8 @@
 import { objectOf, parseJson } from '../../convert/json.ts';
+import { eventsIn } from '../../convert/sse-reader.ts';
+import { SseSplitter } from '../../convert/sse-splitter.ts';
 import type { CallerFormat } from '../../routing/caller-format.ts';
 import { eventMeaning } from './event-meaning.ts';
-import { SseEvents } from './sse-events.ts';
 import type { ResponseSoFar } from './stream-errors.ts';
 
 /** Whether an answer is JSON rather than a stream, by its first byte that is not white space. */
@@ -26,11 +27,11 @@ export class HeldStream {
   readonly pieces: Buffer[] = [];
   /** Whether an event had an `id:` line. */
   hasIds = false;
-  /** The data (latin1) of the error event that came before any content. */
+  /** The data of the error event that came before any content. */
   error: string | undefined;
   readonly #format: CallerFormat;
   readonly #limit: number;
-  readonly #events = new SseEvents();
+  readonly #events = new SseSplitter();
   #size = 0;
   /** Whether an event has announced an answer. */
   #announced = false;
@@ -51,9 +52,9 @@ export class HeldStream {
   take(piece: Buffer): 'hold' | 'release' | 'error' {
     this.pieces.push(piece);
     this.#size += piece.length;
-    for (const { name, data, hasId } of this.#events.take(piece)) {
+    for (const { event, data, hasId } of eventsIn(this.#events.take(piece))) {
       if (hasId) this.hasIds = true;
-      const meaning = eventMeaning(this.#format, name, data);
+      const meaning = eventMeaning(this.#format, event, data);
       if (meaning === 'error') {
         this.error = data;
         return 'error';
@@ -66,7 +67,7 @@ export class HeldStream {
 
   #announce(data: string): void {
     this.#announced = true;
-    if (this.#format === 'messages') this.#message ??= Buffer.from(data, 'latin1');
+    if (this.#format === 'messages') this.#message ??= Buffer.from(data);
     if (this.#format === 'responses') this.#response = responseIn(data) ?? this.#response;
   }
 }

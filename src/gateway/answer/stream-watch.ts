@@ -1,72 +1,77 @@
 import { isObject, parseJson } from '../../convert/json.ts';
+import { eventsIn } from '../../convert/sse-reader.ts';
+import { SseSplitter } from '../../convert/sse-splitter.ts';
 import type { TokenUsage } from '../../observe/request-record.ts';
 import type { CallerFormat } from '../../routing/caller-format.ts';
 import type { GatewayError } from '../errors/errors.ts';
-import { endsAnswer, eventMeaning, lastWords } from './event-meaning.ts';
+import { endsAnswer, eventMeaning, typeOf } from './event-meaning.ts';
 import type { StreamStart } from './held-stream.ts';
-import { eventsIn } from './sse-events.ts';
-import { SseLines } from './sse-lines.ts';
 import { type ResponseSoFar, streamError } from './stream-errors.ts';
 import { readTokenUsage } from './token-usage.ts';
-import { WholeEvents } from './whole-events.ts';
 
 /** The last pieces that are kept. After a finish reason come at most a usage event and `[DONE]`. */
 const rememberedPieces = 4;
 const rememberedBytes = 4 * 1024;
 
+/** Most bytes of an incomplete event that are held back; a longer event is passed on before it is complete. */
+const mostKept = 64 * 1024;
+
 const unknownResponse = { id: 'resp_failed', model: null, createdAt: 0 };
 
-/** Follows a stream that is passed on: what may be sent now, whether a comment may follow, and whether it is complete. */
+/**
+ * Follows a stream that is passed on: what may be sent now, whether a comment may follow, and whether it is complete. It
+ * passes complete events on. If a caller got the beginning of an event whose end never comes, the official SDKs would throw
+ * a SyntaxError, and never read the error event after it that says what happened.
+ */
 export class StreamWatch {
   readonly #format: CallerFormat;
+  /** Whether the format's events have a type. */
+  readonly #isTyped: boolean;
   readonly #start: StreamStart;
-  readonly #lines: SseLines;
   readonly #mask: (bytes: Buffer) => Buffer;
-  readonly #events = new WholeEvents();
+  readonly #events = new SseSplitter();
   #ended = false;
   /** Whether the node has reported an error. */
   failed = false;
-  /** Whether the previous line was an `event:` line. */
-  #isNamed = false;
-  /** Whether an event must be parsed to know its type: the type is neither its name nor the first member. */
-  #mustParse = false;
+  /** Whether what was passed on ends with a complete event, so that a comment may follow it. */
+  atBoundary = true;
   #lastPieces: Buffer[] = [];
 
   /** `mask` removes the node's credentials from its error events. */
   constructor(format: CallerFormat, start: StreamStart, mask: (bytes: Buffer) => Buffer) {
     this.#format = format;
+    this.#isTyped = format === 'messages' || format === 'responses';
     this.#start = start;
     this.#mask = mask;
-    const typed = format === 'messages' || format === 'responses';
-    this.#lines = new SseLines((start) => this.#read(start), typed ? undefined : mayEndChat);
   }
 
-  /** Whether a comment may follow what was sent. */
-  get atBoundary(): boolean {
-    return this.#events.atBoundary;
-  }
-
-  /** Reads a piece and returns what may be sent to the caller now. */
-  take(piece: Buffer): readonly Buffer[] {
-    this.#lines.take(piece);
+  /** Reads a piece and returns what may be sent to the caller now: complete events. */
+  take(piece: Buffer): Buffer {
     if (this.#lastPieces.length === rememberedPieces) this.#lastPieces.shift();
     // A copy of the end of a large piece: a reference would keep all of it in memory.
     this.#lastPieces.push(
       piece.length > rememberedBytes ? Buffer.from(piece.subarray(-rememberedBytes)) : piece,
     );
-    return this.#judged(this.#events.take(piece, this.#lines.boundary));
+    const complete = this.#events.take(piece);
+    if (complete.length > 0) this.atBoundary = true;
+    if (this.atBoundary && this.#events.kept <= mostKept) return this.#judged(complete);
+    this.atBoundary = false;
+    return this.#judged(Buffer.concat([complete, this.#events.rest()]));
   }
 
   /** The rest of a stream that ended without a blank line. */
-  rest(): readonly Buffer[] {
+  rest(): Buffer {
     return this.#judged(this.#events.rest());
   }
 
   /** Whether the stream has ended as its format says; if its bytes end before that, it failed. */
   get complete(): boolean {
-    if (this.#ended || this.#format === 'messages' || this.#format === 'responses') return this.#ended;
+    if (this.#ended) return true;
+    const unfinished = this.#events.unfinished.toString('latin1');
     // Some servers end with `[DONE]` without a line end.
-    return /^data: ?\[DONE\]$/m.test(this.#tail());
+    if (/^data: ?\[DONE\]/m.test(unfinished)) return true;
+    const lastEnd = Math.max(unfinished.lastIndexOf('\n'), unfinished.lastIndexOf('\r'));
+    return this.#typesIn(unfinished.slice(0, lastEnd + 1)).last !== undefined;
   }
 
   /** The events that end a broken stream, after what was sent. */
@@ -91,42 +96,50 @@ export class StreamWatch {
     return Buffer.concat(this.#lastPieces).toString('latin1');
   }
 
-  #read(start: string): void {
-    if (/^data: ?\[DONE\]/.test(start)) this.#ended = true;
-    if (this.#format !== 'messages' && this.#format !== 'responses') return;
-    const [, name, type] = /^(?:event: ?([\w.]+)|data: ?\{"type": ?"([\w.]+))/.exec(start) ?? [];
-    const word = type ?? name;
-    if (word === undefined && !this.#isNamed && start.startsWith('data:')) this.#mustParse = true;
-    this.#isNamed = name !== undefined;
-    if (word === undefined || !lastWords[this.#format].has(word)) return;
-    this.#ended = true;
-    if (word === 'error' || word === 'response.failed') this.failed = true;
+  /** Masks events if they report an error: a node's error may repeat the headers that it got. */
+  #judged(bytes: Buffer): Buffer {
+    if (bytes.length === 0) return bytes;
+    const text = bytes.toString('latin1');
+    const { last, mustParse } = this.#typesIn(text);
+    if (last !== undefined) this.#ended = true;
+    if (last === 'error' || last === 'response.failed') this.failed = true;
+    if (!this.failed) {
+      if (!mustParse && !mayMatter.test(text)) return bytes;
+      if (!this.#isTyped && finish.test(text)) this.#ended = true;
+      if (this.#areReadable(bytes)) return bytes;
+    }
+    return this.#mask(bytes);
   }
 
-  /** Masks complete events if they report an error: a node's error may repeat the headers that it got. */
-  #judged(pieces: readonly Buffer[]): readonly Buffer[] {
-    const [first] = pieces;
-    if (first === undefined) return pieces;
-    const bytes = pieces.length === 1 ? first : Buffer.concat(pieces);
-    if (!this.failed) {
-      const isChat = this.#format !== 'messages' && this.#format !== 'responses';
-      const text = bytes.toString('latin1');
-      if (!this.#mustParse && !mayMatter.test(text)) return pieces;
-      if (isChat && finish.test(text)) this.#ended = true;
-      this.#mustParse = false;
-      if (this.#areReadable(bytes)) return pieces;
+  /**
+   * The last event of messages or responses that ends an answer, by its name or by the first member of its data; and whether
+   * an event must be parsed, because neither of the two is its type.
+   */
+  #typesIn(text: string): { readonly last: string | undefined; readonly mustParse: boolean } {
+    let last: string | undefined;
+    let mustParse = false;
+    let isNamed = false;
+    const lines = this.#isTyped ? text.split(text.includes('\r') ? /\r\n|\n|\r/ : '\n') : [];
+    for (const line of lines) {
+      const [, name, type] = /^(?:event: ?([\w.]+)|data: ?\{"type": ?"([\w.]+))/.exec(line) ?? [];
+      const word = type ?? name;
+      if (word === undefined && !isNamed && line.startsWith('data:')) mustParse = true;
+      isNamed = name !== undefined;
+      if (word !== undefined && endsAnswer(this.#format, word)) last = word;
     }
-    return [this.#mask(bytes)];
+    return { last, mustParse };
   }
 
   /** Reads events that may report an error; false if one does, or cannot be read. */
   #areReadable(bytes: Buffer): boolean {
     let areReadable = true;
-    for (const { name, data } of eventsIn(bytes)) {
+    for (const { event, data } of eventsIn(bytes)) {
       const isRead = isObject(parseJson(data));
-      if (isRead && eventMeaning(this.#format, name, data) === 'error') this.failed = true;
-      if (this.failed || (isRead && endsAnswer(this.#format, name, data))) this.#ended = true;
-      if (this.failed || !(isRead || data.trim() === '[DONE]')) areReadable = false;
+      const isDone = data.trim() === '[DONE]';
+      if (isRead && eventMeaning(this.#format, event, data) === 'error') this.failed = true;
+      if (this.failed || isDone || (isRead && endsAnswer(this.#format, typeOf(event, data))))
+        this.#ended = true;
+      if (this.failed || !(isRead || isDone)) areReadable = false;
     }
     return areReadable;
   }
@@ -134,14 +147,9 @@ export class StreamWatch {
 
 /**
  * Finds, in latin1, what may report an error or end an answer: `"error"` unless it is a member that is null, an event of
- * that name, a `finish_reason` that is a text, and an escaped ASCII letter, which no encoder writes by itself. In a model's
- * text the quotes of `"error"` are escaped. One expression without a leading quote: a second one, or the quote, would double
- * the cost for every piece.
+ * that name, a `finish_reason` that is a text, `[DONE]`, and an escaped ASCII letter, which no encoder writes by itself. In a
+ * model's text the quotes of `"error"` are escaped. One expression without a leading quote: a second one, or the quote, would
+ * double the cost for every piece.
  */
-const mayMatter = /(?:error(?:"(?![ \t]*:[ \t]*null)|[\r\n])|finish_reason"[ \t]*:[ \t]*")|\\u00[67]/;
+const mayMatter = /(?:error(?:"(?![ \t]*:[ \t]*null)|[\r\n])|finish_reason"[ \t]*:[ \t]*"|\[DONE)|\\u00[67]/;
 const finish = /"finish_reason"[ \t]*:[ \t]*"/;
-
-/** Whether a line may be `data: [DONE]`. */
-function mayEndChat(piece: Buffer, start: number): boolean {
-  return piece[start + 5] === 0x5b || piece[start + 6] === 0x5b;
-}

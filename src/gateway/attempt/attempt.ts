@@ -6,7 +6,7 @@ import type { UpstreamConnection } from '../../upstream/connection.ts';
 import type { UpstreamError } from '../../upstream/error.ts';
 import type { UpstreamHandler } from '../../upstream/handler.ts';
 import type { UpstreamHeaders } from '../../upstream/headers.ts';
-import { maskCredentials } from '../../upstream/mask-credentials.ts';
+import { maskCredentials, maskText } from '../../upstream/mask-credentials.ts';
 import type { Pool } from '../../upstream/pool.ts';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import { send } from '../../upstream/send.ts';
@@ -141,7 +141,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
         this.#tellTokens(this.#watch?.usage());
         if (this.#watch?.complete === false)
           return this.#breakStream(new GatewayError('upstream_error', endedEarly), 'bad_answer');
-        this.#pass(this.#watch?.rest() ?? []);
+        this.#pass(this.#watch?.rest());
         caller.end();
         return this.#finish(this.#watch?.failed === true ? 'server_error' : 'ok');
       case 'sniffing':
@@ -200,8 +200,8 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     if (verdict === 'release') return this.#release(held);
     if (verdict === 'hold') return;
     this.#exchange.abort();
-    const said = maskCredentials(Buffer.from(held.error ?? '', 'latin1'), this.#connection);
-    this.#fail(faultFailure(eventFault(said.toString('utf8')), this.#headers));
+    const said = maskText(held.error ?? '', this.#connection);
+    this.#fail(faultFailure(eventFault(said), this.#headers));
   }
 
   /** The first content arrived: from now on everything is passed on at once. */
@@ -223,13 +223,13 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
   }
 
   #follow(piece: Buffer) {
-    const pieces = this.#watch?.take(piece) ?? [];
-    if (pieces.length > 0) this.#options.caller.record?.piece();
-    this.#pass(pieces);
+    const events = this.#watch?.take(piece);
+    if (events !== undefined && events.length > 0) this.#options.caller.record?.piece();
+    this.#pass(events);
   }
 
-  #pass(pieces: readonly Buffer[]) {
-    for (const piece of pieces) this.#write(piece);
+  #pass(events: Buffer | undefined) {
+    if (events !== undefined && events.length > 0) this.#write(events);
   }
 
   #passOn(piece: Buffer) {

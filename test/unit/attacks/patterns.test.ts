@@ -24,7 +24,6 @@ const bounded: Readonly<Record<string, Bound>> = {
   '/\\/+$/': { chars: 2_048, because: 'a base URL' },
   '/,(?![^(]*\\))/': { chars: 4_096, because: "a flag on one's own command line" },
   '/[.-]+$/': { chars: 253, because: 'the name of an object' },
-  '/(?:\\r\\n|\\n|\\r(?!\\n|$)){2,}/g': { chars: 262_144, because: 'what is held back of a stream' },
   '/max_tokens.*max_completion_tokens/is': { chars: 2_000, because: 'a message made safe' },
   '/reasoning_content.*(?:must|required|missing|passed back)/is': {
     chars: 2_000,

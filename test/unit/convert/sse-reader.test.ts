@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { SseReader } from '../../../src/convert/sse-reader.ts';
+import { type SseEvent, SseReader } from '../../../src/convert/sse-reader.ts';
 import { computedMs } from '../../support/computed.ts';
 
 function read(bytes: Uint8Array, size = bytes.length): unknown[] {
   const reader = new SseReader();
-  const events: unknown[] = [];
+  const events: SseEvent[] = [];
   for (let at = 0; at < bytes.length; at += size) events.push(...reader.push(bytes.subarray(at, at + size)));
-  return [...events, ...reader.end()];
+  return [...events, ...reader.end()].map(({ event, data }) => ({ event, data }));
 }
 
 const cases: readonly [name: string, stream: string, events: readonly [event: string, data: string][]][] = [

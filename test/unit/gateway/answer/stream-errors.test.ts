@@ -18,9 +18,9 @@ const noStart = { message: undefined, response: undefined };
 /** What goes out of a stream that comes in these pieces, and how it is judged. */
 function followed(format: CallerFormat, ...pieces: readonly (string | Buffer)[]) {
   const watch = new StreamWatch(format, noStart, (bytes) => maskCredentials(bytes, connection));
-  const out = pieces.flatMap((piece) => [...watch.take(Buffer.from(piece))]);
+  const out = pieces.map((piece) => watch.take(Buffer.from(piece)));
   return {
-    text: Buffer.concat([...out, ...watch.rest()]).toString(),
+    text: Buffer.concat([...out, watch.rest()]).toString(),
     failed: watch.failed,
     complete: watch.complete,
   };
