@@ -1,5 +1,6 @@
 import { timeOf } from '../resources/time.ts';
 import { type RouteRefusal, usableCandidates } from '../routing/filter.ts';
+import { cardOf } from '../store/model-card.ts';
 import type { Candidate, KeyEntry, View } from '../store/store.ts';
 import { GatewayError } from './errors/errors.ts';
 import { shorten } from './errors/shorten.ts';
@@ -15,6 +16,12 @@ export interface ListedModel {
   readonly created_at: string;
   readonly owned_by: string;
   readonly display_name: string;
+  /** The context window in tokens, under the names by which clients look for it; absent if it is not known. */
+  readonly context_window?: number;
+  readonly max_model_len?: number;
+  readonly max_input_tokens?: number;
+  /** The longest answer in tokens; absent if it is not known. */
+  readonly max_tokens?: number;
 }
 
 export interface ModelPage {
@@ -89,6 +96,7 @@ function listed(name: string, candidates: readonly Candidate[]): ListedModel {
   const times = candidates
     .map(({ node }) => timeOf(node.resource.metadata.creationTimestamp))
     .filter((time) => time !== undefined);
+  const { displayName = name, contextTokens, outputTokens } = cardOf(candidates);
   const created = times.length > 0 ? Math.floor(Math.min(...times) / 1000) : 0;
   return {
     id: name,
@@ -97,7 +105,13 @@ function listed(name: string, candidates: readonly Candidate[]): ListedModel {
     created,
     created_at: new Date(created * 1000).toISOString(),
     owned_by: 'model-gateway',
-    display_name: name,
+    display_name: displayName,
+    ...(contextTokens === undefined
+      ? {}
+      : { context_window: contextTokens, max_model_len: contextTokens, max_input_tokens: contextTokens }),
+    ...(outputTokens === undefined
+      ? {}
+      : { max_tokens: Math.min(outputTokens, contextTokens ?? outputTokens) }),
   };
 }
 

@@ -18,6 +18,7 @@ import {
   whole,
 } from './fields.ts';
 import { nativeFormats } from './formats.ts';
+import { modelCardSchema, mostTokens } from './model-card.ts';
 import { credentialOnce, headersSchema } from './node-headers.ts';
 import { objectMetaSchema } from './object-meta.ts';
 import { withRules } from './rules.ts';
@@ -37,6 +38,12 @@ const modelEntrySchema = z.object({
     .optional(),
   dialect: dialectSchema
     .meta({ description: "What this model takes where it differs from the node's dialect." })
+    .optional(),
+  card: modelCardSchema
+    .meta({
+      description:
+        'What callers and agents should know about the model. It takes precedence over what a sync found.',
+    })
     .optional(),
 });
 
@@ -198,7 +205,7 @@ const upstreamNodeSpecSchema = withRules(
     models: mapOf(modelEntrySchema, 'name', 2_000)
       .meta({
         description:
-          'Wishes for single models: enabled, aliases, dialect. Managers can own separate entries by server-side apply.',
+          'Wishes for single models: enabled, aliases, dialect, card. Managers can own separate entries by server-side apply.',
       })
       .optional(),
     // Written out: the API server judges a default by the rules before it fills in the defaults inside it.
@@ -244,6 +251,12 @@ const statusModelSchema = z.object({
   source: z
     .enum(['Discovered', 'Manual'])
     .meta({ description: 'Whether the node listed the model or the manual list names it.' }),
+  contextTokens: whole(1, mostTokens)
+    .meta({ description: 'The context window in tokens, if the node tells it in its list.' })
+    .optional(),
+  outputTokens: whole(1, mostTokens)
+    .meta({ description: 'The longest answer in tokens, if the node tells it in its list.' })
+    .optional(),
   missedSyncs: whole(0, 100)
     .meta({ description: 'Syncs in a row that did not list the model; at three it is removed.' })
     .optional(),

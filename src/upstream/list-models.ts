@@ -1,6 +1,7 @@
 import type { UpstreamConnection } from './connection.ts';
 import { UpstreamError } from './error.ts';
 import { fetchModels, type ModelsAnswer } from './fetch-models.ts';
+import type { Window } from './listed-window.ts';
 import { readModelNames } from './model-names.ts';
 import { withVersion } from './paths.ts';
 import type { Pool } from './pool.ts';
@@ -11,6 +12,8 @@ export type ListOutcome =
   | {
       readonly kind: 'models';
       readonly names: string[];
+      /** The windows that the node tells, by name. */
+      readonly windows: ReadonlyMap<string, Window>;
       /** How many entries were left out because their name cannot be used. */
       readonly skipped: number;
       /** More than `maxModels` were listed, or more pages than are read; the rest is left out. */
@@ -49,9 +52,17 @@ export async function listModels(
 ): Promise<ListOutcome> {
   const deadline = performance.now() + limits.timeoutMs;
   const names = new Set<string>();
+  const windows = new Map<string, Window>();
   let bytes = 0;
   let skipped = 0;
   let after: string | undefined;
+  const listedModels = (kept: string[], truncated: boolean): ListOutcome => ({
+    kind: 'models',
+    names: kept,
+    windows,
+    skipped,
+    truncated,
+  });
   for (let page = 0; page < maxPages; page += 1) {
     const answer = await fetchModels(
       pool,
@@ -78,16 +89,17 @@ export async function listModels(
     skipped += listing.skipped;
     const before = names.size;
     for (const name of listing.names) names.add(name);
+    for (const [name, window] of listing.windows) if (!windows.has(name)) windows.set(name, window);
     if (listing.truncated || names.size > limits.maxModels) {
-      return { kind: 'models', names: [...names].slice(0, limits.maxModels), skipped, truncated: true };
+      return listedModels([...names].slice(0, limits.maxModels), true);
     }
     // Otherwise a node that answers `has_more` without new names would be asked indefinitely.
     if (listing.after === undefined || names.size === before) {
-      return { kind: 'models', names: [...names], skipped, truncated: false };
+      return listedModels([...names], false);
     }
     after = listing.after;
   }
-  return { kind: 'models', names: [...names], skipped, truncated: true };
+  return listedModels([...names], true);
 }
 
 /** The base URL with `/v1`, if models are listed there or only the credential is refused. */

@@ -1,10 +1,15 @@
+import { own, type Window, windowOf } from './listed-window.ts';
+
 /** The longest model name that is accepted, in characters. */
 const maxNameLength = 512;
+
 /** The parsed listing. */
 export type ReadListing =
   | {
       readonly kind: 'names';
       readonly names: string[];
+      /** The windows that the entries tell, by name. */
+      readonly windows: ReadonlyMap<string, Window>;
       /** Where the next page begins, if the node says that there is one. */
       readonly after?: string;
       /** How many entries were left out because their name cannot be used. */
@@ -35,16 +40,23 @@ export function readModelNames(body: Uint8Array, maxModels: number): ReadListing
     );
   }
   const names = new Set<string>();
+  const windows = new Map<string, Window>();
   let skipped = 0;
   let truncated = false;
   for (const entry of entries) {
     const name = nameOf(entry);
-    if (name === undefined) skipped += 1;
-    else if (names.size < maxModels) names.add(name);
-    else if (!names.has(name)) {
+    if (name === undefined) {
+      skipped += 1;
+      continue;
+    }
+    if (names.has(name)) continue;
+    if (names.size === maxModels) {
       truncated = true;
       break;
     }
+    names.add(name);
+    const window = windowOf(entry);
+    if (window !== undefined) windows.set(name, window);
   }
   if (names.size === 0 && skipped > 0)
     return invalid('no entry of the model list has a usable "id" or "name"');
@@ -52,6 +64,7 @@ export function readModelNames(body: Uint8Array, maxModels: number): ReadListing
   return {
     kind: 'names',
     names: [...names],
+    windows,
     skipped,
     truncated,
     ...(after === undefined ? {} : { after }),
@@ -90,9 +103,4 @@ const oneLine = /^[^\x00-\x20\x7f](?:[^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$/;
 function nextPage(value: unknown): string | undefined {
   const last = own(value, 'last_id');
   return own(value, 'has_more') === true && typeof last === 'string' && isUsable(last) ? last : undefined;
-}
-
-function own(value: unknown, member: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, member)) return undefined;
-  return (value as Record<string, unknown>)[member];
 }

@@ -215,6 +215,22 @@ export const badManifests: readonly BadManifest[] = [
     ours: 'spec.callerNamespaces.names: must list at least one namespace when from is Names; add names, or set from to Same',
   },
   {
+    file: 'node-card-output-beyond-window',
+    server: 'spec.models[0].card.outputTokens: Invalid value: must not exceed contextTokens',
+    ours: 'spec.models[0].card.outputTokens: 1001 must not exceed contextTokens; the window holds the prompt and the answer: raise contextTokens, or lower outputTokens',
+  },
+  {
+    file: 'node-card-price-no-decimal',
+    server: 'spec.models[0].card.price.inputPerMillion: Invalid value: "1,25": must be a decimal number',
+    ours: 'spec.models[0].card.price.inputPerMillion: "1,25" must be a decimal number; write it in quotes, such as "2.50", without a currency',
+  },
+  {
+    file: 'node-card-window-zero',
+    server:
+      'spec.models[0].card.contextTokens: Invalid value: 0: spec.models[0].card.contextTokens in body should be greater than or equal to 1',
+    ours: 'spec.models[0].card.contextTokens: 0 must be at least 1; raise it',
+  },
+  {
     file: 'node-check-of-unknown-mode',
     server: 'spec.healthCheck.mode: Unsupported value: "Chat": supported values: "Models", "None"',
     more: true,

@@ -80,8 +80,8 @@ function values(schema: JsonSchema, name: string): Value[] {
 
 function textOf(name: string, length: number): string {
   const [before, after] = frames[name] ?? ['', ''];
-  // Text for people is counted in characters, whatever they take in memory.
-  const filler = name === 'displayName' ? '🏢' : 'a';
+  // Text for people is counted in characters, whatever they take in memory. A price is a number.
+  const filler = name === 'displayName' ? '🏢' : name.endsWith('PerMillion') ? '1' : 'a';
   return before + filler.repeat(length - before.length - after.length) + after;
 }
 

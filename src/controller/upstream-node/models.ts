@@ -1,12 +1,13 @@
 import type { StatusModel, UpstreamNode, UpstreamNodeSpec } from '../../resources/upstream-node.ts';
+import type { Window } from '../../upstream/listed-window.ts';
 import { modelFilter } from './model-filter.ts';
+import type { ListedModels } from './verdict.ts';
 
 /**
- * The node's own list: its names (`truncated`: not all of them), that it has no listing, or that it was not asked
- * (`Unasked`).
+ * The node's own list: its models, that it has no listing, or that it was not asked (`Unasked`).
  */
 export type Listing =
-  | { readonly kind: 'Names'; readonly names: readonly string[]; readonly truncated: boolean }
+  | ({ readonly kind: 'Names' } & ListedModels)
   | { readonly kind: 'NoEndpoint' }
   | { readonly kind: 'Unasked' };
 
@@ -46,6 +47,10 @@ export function mergeModels(
   const wishes = new Map((spec.models ?? []).map(({ name, enabled }) => [name, enabled]));
   const found = discovered(before, spec.sync, listing);
   const startEnabled = spec.sync.newModels === 'Enabled';
+  const windowOf = (name: string) =>
+    listing.kind === 'Names' && found.get(name) === 0
+      ? listing.windows?.get(name)
+      : windowIn(known.get(name));
 
   const entries = [...new Set([...manual, ...found.keys()])].map((name): StatusModel => {
     const misses = found.get(name);
@@ -58,6 +63,7 @@ export function mergeModels(
       enabled,
       ...(enabled === started ? {} : { startedEnabled: started }),
       source: 'Discovered',
+      ...windowOf(name),
       ...(misses === 0 ? {} : { missedSyncs: misses }),
     };
   });
@@ -69,6 +75,15 @@ export function mergeModels(
     truncated: truncated || (listing.kind === 'Names' && listing.truncated),
     added: kept.filter(({ name }) => !known.has(name)).map(({ name }) => name),
     removed: before.filter(({ name }) => !names.has(name)).map(({ name }) => name),
+  };
+}
+
+function windowIn(model: StatusModel | undefined): Window | undefined {
+  if (model?.source !== 'Discovered') return undefined;
+  const { contextTokens, outputTokens } = model;
+  return {
+    ...(contextTokens === undefined ? {} : { contextTokens }),
+    ...(outputTokens === undefined ? {} : { outputTokens }),
   };
 }
 

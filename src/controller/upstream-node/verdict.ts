@@ -1,9 +1,18 @@
 import type { Reason } from '../../resources/reasons.ts';
 import type { UpstreamErrorCode } from '../../upstream/error.ts';
+import type { Window } from '../../upstream/listed-window.ts';
+
+/** What a node lists. `truncated`: these are not all of its models. */
+export interface ListedModels {
+  readonly names: readonly string[];
+  /** The windows that the node tells, by name. */
+  readonly windows?: ReadonlyMap<string, Window>;
+  readonly truncated: boolean;
+}
 
 /** The result of listing a node's models or checking it, as `upstream/` returns it. */
 export type Answer =
-  | { readonly kind: 'models'; readonly names: readonly string[]; readonly truncated: boolean }
+  | ({ readonly kind: 'models' } & ListedModels)
   | {
       readonly kind: 'status';
       readonly status: number;
@@ -44,7 +53,7 @@ export type Health =
 
 /** The models by an answer. `NoEndpoint`: HTTP 404, there is no listing, and the manual list is used. */
 export type SyncVerdict =
-  | { readonly kind: 'Names'; readonly names: readonly string[]; readonly truncated: boolean }
+  | ({ readonly kind: 'Names' } & ListedModels)
   | {
       readonly kind: 'NoEndpoint';
       /** The remedy if only the version segment is missing; undefined if there is no listing under `/v1` either. */
@@ -72,7 +81,7 @@ export function judgeHealth(answer: Answer): Health {
 export function judgeSync(answer: Answer, hasManual: boolean): SyncVerdict {
   switch (answer.kind) {
     case 'models':
-      return { kind: 'Names', names: answer.names, truncated: answer.truncated };
+      return { ...answer, kind: 'Names' };
     case 'status':
       if (answer.status !== 404) return { kind: 'Failed', fault: statusFault(answer.status) };
       return hasManual

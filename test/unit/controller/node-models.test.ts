@@ -24,6 +24,20 @@ describe('merging', () => {
   ][] = [
     ['discovered, sorted', [], {}, names(['b', 'a']), [entry('a'), entry('b')]],
     [
+      'windows that the node tells, and the known ones of a model that it leaves out',
+      [entry('gone', { contextTokens: 7 }), entry('a', { contextTokens: 9, outputTokens: 9 })],
+      {},
+      { ...names(['a', 'b']), windows: new Map([['a', { contextTokens: 5 }]]) },
+      [entry('a', { contextTokens: 5 }), entry('b'), entry('gone', { contextTokens: 7, missedSyncs: 1 })],
+    ],
+    [
+      'known windows without a new list',
+      [entry('a', { contextTokens: 9, outputTokens: 8 })],
+      {},
+      unasked,
+      [entry('a', { contextTokens: 9, outputTokens: 8 })],
+    ],
+    [
       'discovered and manual unite',
       [],
       { manualModels: ['b', 'm'] },

@@ -30,6 +30,7 @@ function bytes(body: Buffer): Buffer {
 const models = (names: string[], skipped = 0, truncated = false) => ({
   kind: 'models',
   names,
+  windows: new Map(),
   skipped,
   truncated,
 });
