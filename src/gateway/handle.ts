@@ -13,7 +13,7 @@ import { Caller } from './answer/caller.ts';
 import { CallerGone } from './answer/caller-gone.ts';
 import type { SilenceClock } from './answer/silence-clock.ts';
 import { answerFailure } from './attempt/answer-failure.ts';
-import { internalError } from './attempt/end-by-fault.ts';
+import { internalError } from './attempt/attempt-end.ts';
 import { type NoAnswer, ownFailure } from './attempt/failure.ts';
 import { servedHeaders, upstreamHeaders } from './attempt/headers.ts';
 import { scopedIdempotencyKey } from './attempt/idempotency-key.ts';

@@ -1,6 +1,4 @@
-import type { TokenUsage } from '../../observe/request-record.ts';
 import type { CallerFormat } from '../../routing/caller-format.ts';
-import type { Candidate } from '../../store/store.ts';
 import { ByteBlocks } from '../../upstream/byte-blocks.ts';
 import type { UpstreamConnection } from '../../upstream/connection.ts';
 import type { UpstreamError } from '../../upstream/error.ts';
@@ -10,7 +8,7 @@ import { maskCredentials, maskText } from '../../upstream/mask-credentials.ts';
 import type { Pool } from '../../upstream/pool.ts';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import { send } from '../../upstream/send.ts';
-import { type Caller, type CallerListener, eventStreamHeaders } from '../answer/caller.ts';
+import { type CallerListener, eventStreamHeaders } from '../answer/caller.ts';
 import { eventFault } from '../answer/event-fault.ts';
 import { beginsAsJson, HeldStream } from '../answer/held-stream.ts';
 import { mayReportError } from '../answer/reported-error.ts';
@@ -18,12 +16,10 @@ import { StreamWatch } from '../answer/stream-watch.ts';
 import { lastTokenUsage } from '../answer/token-usage.ts';
 import { GatewayError } from '../errors/errors.ts';
 import type { Limits } from '../limits.ts';
+import { AttemptEnd, type AttemptListeners, type Interruptible } from './attempt-end.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
-import type { AttemptReports } from './attempt-reports.ts';
-import { endByFault, type Interrupted } from './end-by-fault.ts';
 import { ErrorBody } from './error-body.ts';
 import {
-  type AttemptResult,
   badAnswer,
   connectionError,
   connectionFailure,
@@ -34,19 +30,13 @@ import {
 import { bodyHeaders, callerHeaders } from './headers.ts';
 
 /** What an attempt needs. Nothing of it changes while it runs. */
-export interface AttemptOptions {
-  readonly caller: Caller;
+export interface AttemptOptions extends AttemptListeners {
   readonly format: CallerFormat;
   /** Whether the caller asked for a stream. */
   readonly stream: boolean;
   /** Headers of the gateway's own for an answer, flat: which node, how many attempts. */
   readonly headers: readonly string[];
   readonly limits: Limits;
-  readonly candidate: Candidate;
-  /** Notified how the answer goes on after it has begun. */
-  readonly reports: AttemptReports;
-  /** Called once, when the result is known. */
-  readonly settle: (result: AttemptResult) => void;
 }
 
 /**
@@ -57,8 +47,9 @@ export interface AttemptOptions {
  * may repeat the credential, and continues as `plain`; or `failing`: only an error body is collected. Until the first byte
  * was written to the caller, another node can be tried; from then on this attempt answers, complete or not.
  */
-export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
+export class Attempt implements UpstreamHandler, CallerListener, Interruptible {
   readonly #options: AttemptOptions;
+  readonly #end: AttemptEnd;
   readonly #connection: UpstreamConnection;
   readonly #exchange: { abort(): void; readonly sent: boolean };
   #stage: 'waiting' | 'sniffing' | 'holding' | 'streaming' | 'plain' | 'reporting' | 'failing' | 'over' =
@@ -70,8 +61,6 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
   #watch: StreamWatch | undefined;
   #errorBody: ErrorBody | undefined;
   #reported: ByteBlocks | undefined;
-  /** Whether this attempt no longer answers the caller: another node may be tried, or the caller left. */
-  #isHandedBack = false;
   /** The announced length of a plain answer, and its body if that came in one piece. */
   #length = -1;
   #whole: Buffer | undefined;
@@ -81,6 +70,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
 
   constructor(pool: Pool, connection: UpstreamConnection, request: UpstreamRequest, options: AttemptOptions) {
     this.#options = options;
+    this.#end = new AttemptEnd(options);
     this.#connection = connection;
     options.caller.listener = this;
     this.#exchange = send(pool, connection, request, this);
@@ -104,7 +94,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     }
     this.#stage = 'failing';
     this.#errorBody = new ErrorBody(limits.errorBodyBytes, this.#connection, () => this.#exchange.abort());
-    this.#settle(statusFailure(status, headers, this.#errorBody.whole, true));
+    this.#end.failed(statusFailure(status, headers, this.#errorBody.whole, true));
   }
 
   onData(piece: Buffer) {
@@ -133,17 +123,17 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     switch (this.#stage) {
       case 'plain':
         if (caller.started === 'nothing') this.#beginPlain();
-        this.#tellTokens(lastTokenUsage(this.#last, this.#lastButOne));
+        this.#end.used(lastTokenUsage(this.#last, this.#lastButOne));
         // The answer first: reporting must not delay it.
         caller.end(this.#whole);
-        return this.#finish('ok');
+        return this.#complete();
       case 'streaming':
-        this.#tellTokens(this.#watch?.usage());
+        this.#end.used(this.#watch?.usage());
         if (this.#watch?.complete === false)
           return this.#breakStream(new GatewayError('upstream_error', endedEarly), 'bad_answer');
         this.#pass(this.#watch?.rest());
         caller.end();
-        return this.#finish(this.#watch?.failed === true ? 'server_error' : 'ok');
+        return this.#watch?.failed === true ? this.#broke('server_error') : this.#complete();
       case 'sniffing':
       case 'holding':
         return this.#fail(badAnswer(endedEarly));
@@ -165,7 +155,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
     }
     if (this.#stage === 'plain' && caller.started === 'answer') {
       caller.break();
-      return this.#finish(failure.outcome, error);
+      return this.#broke(failure.outcome, error);
     }
     this.#fail(failure);
   }
@@ -215,10 +205,8 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
       if (this.#headers !== undefined) callerHeaders(this.#headers, bodyHeaders(this.#headers, own));
       caller.begin(this.#status, own);
     }
-    caller.started = 'answer';
     this.#stage = 'streaming';
-    caller.record?.contentBegan();
-    this.#answering();
+    this.#end.streaming();
     for (const piece of held.pieces) this.#pass(watch.take(piece));
   }
 
@@ -285,27 +273,17 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
       callerHeaders(upstream, bodyHeaders(upstream, own));
     }
     caller.begin(this.#status, own);
-    this.#answering();
+    this.#end.answering();
   }
 
-  #answering() {
-    const { reports, candidate, settle } = this.#options;
-    reports.began(candidate);
-    settle('answering');
-  }
-
-  #tellTokens(tokens: TokenUsage | undefined): void {
-    const { record } = this.#options.caller;
-    if (record !== undefined) record.tokens = tokens;
-  }
-
-  /** The answer ended, complete or not. */
-  #finish(outcome: AttemptOutcome, cause?: UpstreamError) {
-    const { reports, candidate, caller } = this.#options;
+  #complete() {
     this.#stage = 'over';
-    if (outcome === 'ok') return reports.ended(candidate, this.#status);
-    if (caller.record !== undefined) caller.record.broke = outcome;
-    reports.broke(candidate, outcome, caller.requestId, cause);
+    this.#end.complete(this.#status);
+  }
+
+  #broke(outcome: AttemptOutcome, cause?: UpstreamError) {
+    this.#stage = 'over';
+    this.#end.broke(outcome, cause);
   }
 
   #write(piece: Buffer) {
@@ -327,50 +305,32 @@ export class Attempt implements UpstreamHandler, CallerListener, Interrupted {
 
   #breakStream(error: GatewayError, outcome: AttemptOutcome, cause?: UpstreamError) {
     this.#options.caller.end(this.#watch?.broken(error));
-    this.#finish(outcome, cause);
+    this.#broke(outcome, cause);
   }
 
   #fail(failure: Failure) {
     this.#stage = 'over';
     this.#held = undefined;
-    this.#settle(failure);
-  }
-
-  #settle(failure: Failure) {
-    this.#isHandedBack = true;
-    this.#options.settle(failure);
+    this.#end.failed(failure);
   }
 
   gone(): void {
-    this.#isHandedBack = true;
-    this.#exchange.abort();
-    this.#errorBody?.end(false);
-    const { caller, reports, candidate, settle } = this.#options;
-    if (this.#stage === 'streaming' || (this.#stage === 'plain' && caller.started === 'answer')) {
-      reports.left(candidate);
-    }
-    this.#stage = 'over';
-    settle('gone');
+    this.abort();
+    this.#end.gone();
   }
 
   failed(error: unknown): void {
-    if (this.#isHandedBack) {
-      this.#options.caller.caught('answer', error);
-      this.abort();
-    } else endByFault(error, this.#options, this);
+    this.#end.fault(error, this);
   }
 
   abort(): void {
+    this.#stage = 'over';
     this.#exchange.abort();
     this.#errorBody?.end(false);
   }
 
   lastWords(error: GatewayError): string | undefined {
     return this.#watch?.broken(error);
-  }
-
-  broke(): void {
-    if (this.#stage !== 'over') this.#finish('not_sent');
   }
 }
 

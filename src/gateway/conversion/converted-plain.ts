@@ -6,8 +6,8 @@ import { UpstreamFault } from '../../convert/upstream-fault.ts';
 import type { UpstreamHeaders } from '../../upstream/headers.ts';
 import type { CallerListener } from '../answer/caller.ts';
 import { CollectedAnswer } from '../answer/collected-answer.ts';
-import { addTokenUsage, chatTokenUsage } from '../answer/token-usage.ts';
-import { endByFault, type Interrupted } from '../attempt/end-by-fault.ts';
+import { chatTokenUsage } from '../answer/token-usage.ts';
+import { AttemptEnd, type Interruptible } from '../attempt/attempt-end.ts';
 import { type Failure, faultFailure } from '../attempt/failure.ts';
 import { callerHeaders } from '../attempt/headers.ts';
 import { largeBytes } from '../thread/large-work.ts';
@@ -21,8 +21,9 @@ const pieceBytes = 64 * 1024;
  * An attempt whose answer is converted as a whole. A request of several choices asks the node for each, a few at the same
  * time, and answers when all are there. Until then another node can be tried.
  */
-export class ConvertedPlain implements CallerListener, Interrupted {
+export class ConvertedPlain implements CallerListener, Interruptible {
   readonly #options: ConvertedOptions;
+  readonly #end: AttemptEnd;
   readonly #asked = new Set<CollectedAnswer>();
   readonly #answers: ChatAnswer[] = [];
   /** The answers as they came, for a request with several choices or with a large answer. */
@@ -35,11 +36,10 @@ export class ConvertedPlain implements CallerListener, Interrupted {
   /** The answer that failed: its error body may still arrive. */
   #failed: CollectedAnswer | undefined;
   #over = false;
-  /** Whether this attempt no longer answers the caller: another node may be tried, or the caller left. */
-  #isHandedBack = false;
 
   constructor(options: ConvertedOptions) {
     this.#options = options;
+    this.#end = new AttemptEnd(options);
     this.#left = options.converted.choices;
     options.caller.listener = this;
     for (let started = 0; started < options.limits.choicesAtOnce; started++) this.#ask();
@@ -55,13 +55,11 @@ export class ConvertedPlain implements CallerListener, Interrupted {
     this.#failed?.abort();
     if (this.#over) return;
     this.#stop();
-    this.#isHandedBack = true;
-    this.#options.settle('gone');
+    this.#end.gone();
   }
 
   failed(error: unknown): void {
-    if (this.#isHandedBack) this.#options.caller.caught('answer', error);
-    else endByFault(error, this.#options, this);
+    this.#end.fault(error, this);
   }
 
   abort(): void {
@@ -71,8 +69,6 @@ export class ConvertedPlain implements CallerListener, Interrupted {
 
   /** An answer that is one JSON text can only be broken off. */
   lastWords(): undefined {}
-
-  broke(): void {}
 
   #ask(): void {
     const { converted } = this.#options;
@@ -176,15 +172,11 @@ export class ConvertedPlain implements CallerListener, Interrupted {
     usage: readonly ChatUsage[],
     write: () => void,
   ): void {
-    const { caller, candidate, reports, onLost, settle } = this.#options;
     this.#over = true;
-    onLost(lost);
-    if (caller.record !== undefined) {
-      caller.record.tokens = usage.map(chatTokenUsage).reduce(addTokenUsage);
-    }
+    this.#options.onLost(lost);
+    for (const used of usage) this.#end.used(chatTokenUsage(used));
     write();
-    reports.ended(candidate, 200);
-    settle('answering');
+    this.#end.complete(200);
   }
 
   #faultOf(error: unknown): UpstreamFault {
@@ -196,8 +188,7 @@ export class ConvertedPlain implements CallerListener, Interrupted {
   #fail(failure: Failure) {
     if (this.#over) return;
     this.#stop();
-    this.#isHandedBack = true;
-    this.#options.settle(failure);
+    this.#end.failed(failure);
   }
 
   #stop(): void {

@@ -2,25 +2,21 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Converted } from '../../convert/converted-formats.ts';
 import type { Log } from '../../observe/log.ts';
 import type { AttemptTrace } from '../../observe/tracing.ts';
-import type { Candidate } from '../../store/store.ts';
 import type { UpstreamConnection } from '../../upstream/connection.ts';
 import type { UpstreamHandler } from '../../upstream/handler.ts';
 import type { Pool } from '../../upstream/pool.ts';
 import { send } from '../../upstream/send.ts';
 import type { BufferShare } from '../admission/buffer-budget.ts';
 import { hopsHeader, nextHop } from '../admission/hops.ts';
-import type { Caller } from '../answer/caller.ts';
-import type { AttemptReports } from '../attempt/attempt-reports.ts';
-import type { AttemptResult } from '../attempt/failure.ts';
+import type { AttemptListeners } from '../attempt/attempt-end.ts';
 import type { Limits } from '../limits.ts';
 import type { LargeWork } from '../thread/large-work.ts';
 import type { Conversion } from './conversion.ts';
 
 /** What an attempt needs whose node is asked in chat-completions. Nothing of it changes while it runs. */
-export interface ConvertedOptions {
+export interface ConvertedOptions extends AttemptListeners {
   readonly pool: Pool;
   readonly connection: UpstreamConnection;
-  readonly caller: Caller;
   readonly conversion: Conversion;
   readonly converted: Converted;
   /** For the node; undefined if the caller sent none. */
@@ -31,15 +27,10 @@ export interface ConvertedOptions {
   readonly share: BufferShare;
   readonly largeWork: LargeWork;
   readonly log: Log;
-  readonly candidate: Candidate;
-  /** Notified how the answer goes on after it has begun. */
-  readonly reports: AttemptReports;
   /** The attempt's span; undefined if tracing is off. */
   readonly span: AttemptTrace | undefined;
   /** Called with labels of what the node sent and the caller's format cannot carry. */
   readonly onLost: (lost: readonly string[]) => void;
-  /** Called once, when the result is known. */
-  readonly settle: (result: AttemptResult) => void;
 }
 
 /** Headers that mean the same for every format. */

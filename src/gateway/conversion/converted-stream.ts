@@ -4,8 +4,8 @@ import type { UpstreamError } from '../../upstream/error.ts';
 import type { UpstreamHeaders } from '../../upstream/headers.ts';
 import { type CallerListener, eventStreamHeaders } from '../answer/caller.ts';
 import { unreadable } from '../answer/collected-answer.ts';
-import { addTokenUsage, chatTokenUsage } from '../answer/token-usage.ts';
-import { endByFault, type Interrupted } from '../attempt/end-by-fault.ts';
+import { chatTokenUsage } from '../answer/token-usage.ts';
+import { AttemptEnd, type Interruptible } from '../attempt/attempt-end.ts';
 import { ErrorBody } from '../attempt/error-body.ts';
 import {
   asFault,
@@ -18,7 +18,6 @@ import {
 } from '../attempt/failure.ts';
 import { callerHeaders } from '../attempt/headers.ts';
 import type { GatewayError } from '../errors/errors.ts';
-import { quietly } from '../guard.ts';
 import { type ConvertedOptions, sendNextChat } from './converted-request.ts';
 import { maskFault } from './mask-fault.ts';
 
@@ -30,8 +29,9 @@ const mostAfterEnd = 64 * 1024;
  * piece of the node's bytes completes are written to the caller at once, in one write. Until the first write another node
  * can be tried.
  */
-export class ConvertedStreaming implements CallerListener, Interrupted {
+export class ConvertedStreaming implements CallerListener, Interruptible {
   readonly #options: ConvertedOptions;
+  readonly #end: AttemptEnd;
   #choice = 0;
   #stream: ConvertedStream<unknown>;
   #exchange: { abort(): void };
@@ -39,8 +39,6 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
   #headers: UpstreamHeaders | undefined;
   #errorBody: ErrorBody | undefined;
   #stage: 'reading' | 'failing' | 'over' = 'reading';
-  /** Whether this attempt no longer answers the caller: another node may be tried, or the caller left. */
-  #isHandedBack = false;
   /** Whether the caller got content: from then on this attempt answers, complete or not. */
   #answering = false;
   /** Whether the caller reads more slowly than is written. */
@@ -49,6 +47,7 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
 
   constructor(options: ConvertedOptions) {
     this.#options = options;
+    this.#end = new AttemptEnd(options);
     options.caller.listener = this;
     this.#stream = options.converted.stream(0, options.conversion.opened);
     this.#exchange = this.#ask();
@@ -111,37 +110,22 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
   }
 
   gone(): void {
-    const { candidate, reports } = this.#options;
-    if (this.#answering && this.#stage === 'reading') reports.left(candidate);
-    this.#stage = 'over';
-    this.#exchange.abort();
-    this.#errorBody?.end(false);
-    this.#isHandedBack = true;
-    this.#options.settle('gone');
+    this.abort();
+    this.#end.gone();
   }
 
   failed(error: unknown): void {
-    if (this.#isHandedBack) {
-      this.#options.caller.caught('answer', error);
-      quietly(() => this.abort());
-    } else endByFault(error, this.#options, this);
+    this.#end.fault(error, this);
   }
 
   abort(): void {
+    this.#stage = 'over';
     this.#exchange.abort();
     this.#errorBody?.end(false);
   }
 
   lastWords({ message }: GatewayError): string {
     return this.#stream.fail(new UpstreamFault('interrupted', message, { status: 500 })).join('');
-  }
-
-  broke(): void {
-    if (this.#stage === 'over') return;
-    this.#stage = 'over';
-    const { candidate, caller, reports } = this.#options;
-    if (caller.record !== undefined) caller.record.broke = 'not_sent';
-    reports.broke(candidate, 'not_sent', caller.requestId);
   }
 
   #ask(): { abort(): void } {
@@ -192,7 +176,7 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
   #nextChoice(): void {
     const { converted, onLost } = this.#options;
     onLost(this.#stream.lost);
-    this.#tellTokens();
+    this.#addTokens();
     this.#control?.resume();
     this.#choice += 1;
     this.#headers = undefined;
@@ -208,11 +192,11 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
   }
 
   #finish(events: readonly string[]): void {
-    const { caller, onLost, candidate, reports } = this.#options;
+    const { caller, onLost } = this.#options;
     this.#answer();
-    this.#tellTokens();
+    this.#addTokens();
     this.#stage = 'over';
-    reports.ended(candidate, 200);
+    this.#end.complete(200);
     onLost(this.#stream.lost);
     caller.end(events.join(''));
     // The rest of the node's answer is read so that its connection can be used again.
@@ -227,11 +211,7 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
       ...this.#options.headers,
       ...(this.#headers === undefined ? [] : callerHeaders(this.#headers)),
     ]);
-    this.#options.caller.started = 'answer';
-    this.#options.caller.record?.contentBegan();
-    const { candidate, reports, settle } = this.#options;
-    reports.began(candidate);
-    settle('answering');
+    this.#end.streaming();
   }
 
   #begin(headers: readonly string[]): void {
@@ -243,10 +223,8 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
   }
 
   /** Adds the tokens of this choice to those of the request. */
-  #tellTokens(): void {
-    const { record } = this.#options.caller;
-    if (record !== undefined)
-      record.tokens = addTokenUsage(record.tokens, chatTokenUsage(this.#stream.usage));
+  #addTokens(): void {
+    this.#end.used(chatTokenUsage(this.#stream.usage));
   }
 
   #write(text: string): void {
@@ -268,17 +246,12 @@ export class ConvertedStreaming implements CallerListener, Interrupted {
 
   /** Without content the attempt has failed; after content the stream ends with the error events of its format. */
   #fail(failure: Failure) {
-    const { settle } = this.#options;
     if (!this.#answering) {
       if (this.#stage === 'reading') this.#stage = 'over';
-      this.#isHandedBack = true;
-      return settle(failure);
+      return this.#end.failed(failure);
     }
-    const { candidate, caller, reports } = this.#options;
-    const { outcome, cause } = failure;
-    if (caller.record !== undefined) caller.record.broke = outcome;
-    this.#tellTokens();
-    reports.broke(candidate, outcome, caller.requestId, cause);
+    this.#addTokens();
+    this.#end.broke(failure.outcome, failure.cause);
     this.#break(failure).catch((error: unknown) => this.failed(error));
   }
 

@@ -4,7 +4,7 @@ import { send } from '../../upstream/send.ts';
 import { hopsHeader, nextHop } from '../admission/hops.ts';
 import type { Caller, CallerListener } from '../answer/caller.ts';
 import { CollectedAnswer } from '../answer/collected-answer.ts';
-import { endByFault, type Interrupted } from '../attempt/end-by-fault.ts';
+import { AttemptEnd, type Interruptible } from '../attempt/attempt-end.ts';
 import { badAnswer, connectionFailure, type Failure } from '../attempt/failure.ts';
 import { guarded } from '../guard.ts';
 import type { Conversion } from './conversion.ts';
@@ -22,8 +22,9 @@ export function answerEstimate(caller: Caller, conversion: Conversion): void {
  * An attempt to let a node's `/tokenize` count. If that fails, the answer is the estimate: it is better than an error about
  * a request that the caller did not make.
  */
-export class NodeCount implements CallerListener, Interrupted {
+export class NodeCount implements CallerListener, Interruptible {
   readonly #options: ConvertedOptions;
+  readonly #end: AttemptEnd;
   readonly #answer: CollectedAnswer;
   readonly #timer: NodeJS.Timeout;
   #over = false;
@@ -31,6 +32,7 @@ export class NodeCount implements CallerListener, Interrupted {
   constructor(options: ConvertedOptions) {
     const { pool, connection, caller, conversion, span } = options;
     this.#options = options;
+    this.#end = new AttemptEnd(options);
     caller.listener = this;
     const body = conversion.tokenizeBody();
     const own = ['content-type', 'application/json', hopsHeader, nextHop(caller.request.headers)];
@@ -57,11 +59,11 @@ export class NodeCount implements CallerListener, Interrupted {
   gone(): void {
     if (this.#over) return;
     this.#stop();
-    this.#options.settle('gone');
+    this.#end.gone();
   }
 
   failed(error: unknown): void {
-    endByFault(error, this.#options, this);
+    this.#end.fault(error, this);
   }
 
   abort(): void {
@@ -71,16 +73,13 @@ export class NodeCount implements CallerListener, Interrupted {
   /** A count is one JSON text: it can only be broken off. */
   lastWords(): undefined {}
 
-  broke(): void {}
-
   #count(bytes: Buffer) {
     const tokens = readTokenizeReply(parse(bytes));
     if (tokens === undefined) return this.#estimate(unreadable);
     this.#stop();
-    const { caller, headers, candidate, reports, settle } = this.#options;
+    const { caller, headers } = this.#options;
     answerCount(caller, tokens, headers);
-    reports.ended(candidate, 200);
-    settle('answering');
+    this.#end.complete(200);
   }
 
   #estimate(failure: Failure) {
