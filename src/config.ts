@@ -93,6 +93,8 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
+type Env = Readonly<Record<string, string | undefined>>;
+
 /**
  * Turns arguments and environment into a validated Config, or into the text of `--help` if that was asked for. Without a
  * command it is the quick start. Other commands are not read here: `main.ts` gives them to the program for people.
@@ -100,7 +102,7 @@ export class ConfigError extends Error {
  */
 export function readConfig(
   args: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
+  env: Env,
   calledAs = 'model-gateway',
 ): Config | { readonly command: 'help'; readonly text: string } {
   const [first, ...rest] = args;
@@ -137,11 +139,7 @@ function givenTo(parser: Parser): ReadonlyMap<string, unknown> {
   );
 }
 
-function readValues(
-  command: Command,
-  given: ReadonlyMap<string, unknown>,
-  env: Readonly<Record<string, string | undefined>>,
-): FlagValues {
+function readValues(command: Command, given: ReadonlyMap<string, unknown>, env: Env): FlagValues {
   const values: Record<string, unknown> = {};
   for (const [name, flag] of Object.entries<Flag>(flags)) {
     if (!flag.commands.includes(command)) continue;
@@ -165,11 +163,7 @@ function withoutPassword(text: string): string {
 }
 
 /** Undefined for a variable that is empty, as for one that does not exist. */
-function fromVariable(
-  flag: Flag,
-  variable: string,
-  env: Readonly<Record<string, string | undefined>>,
-): unknown {
+function fromVariable(flag: Flag, variable: string, env: Env): unknown {
   const text = Object.hasOwn(env, variable) ? env[variable] : undefined;
   if (text === undefined || text === '') return undefined;
   if (flag.repeatable === true) return text.split(',').map((part) => part.trim());
@@ -179,11 +173,7 @@ function fromVariable(
   throw new ConfigError(`${variable}: ${JSON.stringify(text)} must be true or false.`);
 }
 
-function configOf(
-  command: Command,
-  values: FlagValues,
-  env: Readonly<Record<string, string | undefined>>,
-): Config {
+function configOf(command: Command, values: FlagValues, env: Env): Config {
   if (command === 'seal') return { command, flags: values };
   const inCluster = command === 'controller' || command === 'gateway';
   const serving: ServingConfig = {
@@ -228,34 +218,32 @@ function configOf(
     if (command === 'gateway') return { command, ...shared, traffic };
     return { command, ...shared, gatewayURL: values['gateway-url'] };
   }
-  const homeNamespace = values['home-namespace'] ?? 'default';
-  const folders = { manifests: values.manifests, data: values.data };
-  if (command === 'start') {
-    return {
-      command,
-      ...serving,
-      homeNamespace,
-      traffic,
-      manifests: resolve(folders.manifests ?? 'model-gateway/manifests'),
-      data: resolve(folders.data ?? 'model-gateway/data'),
-      gatewayURL: values['gateway-url'],
-      console: values['no-console'] !== true,
-      upstream: values.upstream,
-      listenGiven: values.listen !== undefined,
-      adminListenGiven: values['admin-listen'] !== undefined,
-    };
-  }
-  const manifests = needed(folders.manifests, 'manifests', 'the folder that holds the manifests');
-  const data = needed(folders.data, 'data', 'a folder that the gateway may write to');
-  return {
-    command,
+  const folders =
+    command === 'start'
+      ? {
+          manifests: values.manifests ?? 'model-gateway/manifests',
+          data: values.data ?? 'model-gateway/data',
+        }
+      : {
+          manifests: needed(values.manifests, 'manifests', 'the folder that holds the manifests'),
+          data: needed(values.data, 'data', 'a folder that the gateway may write to'),
+        };
+  const standalone = {
     ...serving,
-    homeNamespace,
+    homeNamespace: values['home-namespace'] ?? 'default',
     traffic,
-    manifests: resolve(manifests),
-    data: resolve(data),
+    manifests: resolve(folders.manifests),
+    data: resolve(folders.data),
     gatewayURL: values['gateway-url'],
     console: values['no-console'] !== true,
+  };
+  if (command === 'standalone') return { command, ...standalone };
+  return {
+    command,
+    ...standalone,
+    upstream: values.upstream,
+    listenGiven: values.listen !== undefined,
+    adminListenGiven: values['admin-listen'] !== undefined,
   };
 }
 

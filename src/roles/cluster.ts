@@ -1,36 +1,30 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import process from 'node:process';
-import type { Registry } from 'prom-client';
 import type { ControllerConfig, GatewayConfig } from '../config.ts';
-import { systemClock } from '../controller/clock.ts';
 import { observeResources } from '../controller/resource-standings.ts';
-import { runController } from '../controller/run.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { systemClock as kubeClock, pause } from '../kube/clock.ts';
 import { connectToCluster } from '../kube/connect-cluster.ts';
 import { createEventRecorder, type EventRecorder } from '../kube/events.ts';
 import { runLeaderElection } from '../kube/lease.ts';
-import { startAdminServer } from '../observe/admin-server.ts';
 import { createInternalErrors } from '../observe/internal-errors.ts';
-import type { Log } from '../observe/log.ts';
 import { createApiRequestMetric, createLeaderMetric, createStoreMetrics } from '../observe/metrics.ts';
 import { openKubernetesStore } from '../store/cluster/kubernetes.ts';
 import type { Store } from '../store/store.ts';
 import { Pools } from '../upstream/pools.ts';
+import { aborted, listenOn, version } from './process.ts';
 import {
-  aborted,
+  beginRole,
+  control,
   createTraffic,
+  endRole,
   exportTelemetry,
-  listenedOn,
-  listenOn,
-  observe,
-  stopOnSignals,
-  unreadyReason,
-  version,
-} from './process.ts';
+  type Role,
+  serveAdmin,
+} from './role.ts';
 import { openTrafficTls } from './traffic-tls.ts';
 
-/** How long a gateway takes new requests after SIGTERM: endpoints lag behind. */
+/** How long a gateway takes new requests after SIGTERM, because other machines learn late that it ends. */
 const endpointLagMs = 5_000;
 const leaseName = 'model-gateway-controller';
 /** How long a process that stops writes Events that were recorded before. */
@@ -38,24 +32,15 @@ const drainEventsMs = 5_000;
 
 /** The gateway in a cluster: serves until SIGTERM, then drains. Settles when everything has ended. */
 export async function runClusterGateway(config: GatewayConfig): Promise<void> {
-  const { log, registry, lines } = observe(config);
-  const stop = stopOnSignals(log);
-  const work = new AbortController();
-  const { client, store, homeNamespace, namespaces } = await openCluster(config, log, registry, work.signal);
+  const role = beginRole(config);
+  const { log, registry, stop } = role;
+  const { client, store, homeNamespace, namespaces } = await openCluster(role);
   const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
   const tls = await openTrafficTls(config.traffic.tls, log, registry);
-  const otlp = await exportTelemetry(config, log, registry);
-  const gateway = createTraffic({ ...config, homeNamespace }, store, pools, log, registry, {
-    lines,
-    tls,
-    tracing: otlp?.tracing,
-  });
-  tls?.follow(gateway, work.signal);
-  const admin = await listenOn(config.adminListen, false, (host, port) =>
-    startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) }),
-  );
-  log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
-  // Not before the first complete list: until then it would answer 401 to keys that are good.
+  const otlp = await exportTelemetry(role);
+  const gateway = createTraffic(role, homeNamespace, { store, pools, tls, otlp });
+  const admin = await serveAdmin(role, store);
+  // Before the first complete list it would answer 401 to keys that are good.
   await store.whenSynced(stop).catch(() => {});
   if (!stop.aborted) {
     const listen = await listenOn(config.traffic.listen, false, gateway.listen);
@@ -63,30 +48,21 @@ export async function runClusterGateway(config: GatewayConfig): Promise<void> {
     await aborted(stop);
     await gateway.drain(config.traffic.drainSeconds * 1000, endpointLagMs);
   }
-  work.abort();
-  await pools.destroy();
-  client.close();
-  await otlp?.close();
-  await admin.close();
-  log.info('Stopped');
+  await endRole(role, { pools, otlp, admin }, () => client.close());
 }
 
 /** The controller in a cluster: waits for the lease and works while it holds it. A lost lease ends the process. */
 export async function runClusterController(config: ControllerConfig): Promise<void> {
-  const { log, registry } = observe(config);
-  const stop = stopOnSignals(log);
-  const work = new AbortController();
-  const { client, store, events, homeNamespace } = await openCluster(config, log, registry, work.signal);
+  const role = beginRole(config);
+  const { log, registry, stop } = role;
+  const { client, store, events, homeNamespace } = await openCluster(role);
   observeResources(store, registry);
   const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
-  const admin = await listenOn(config.adminListen, false, (host, port) =>
-    startAdminServer({ host, port, registry, unready: () => unreadyReason(stop, store) }),
-  );
-  log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
-  const otlp = await exportTelemetry(config, log, registry);
+  const admin = await serveAdmin(role, store);
+  const otlp = await exportTelemetry(role);
   const leading = createLeaderMetric(registry, leaseName);
-  // Replicas that do not lead keep the same caches warm, so that a takeover costs nothing but the lease. A replica without
-  // complete caches could do nothing with the lease, and would keep it from one that can.
+  // Replicas that do not lead keep the same caches, so that a takeover takes only the lease. A replica without complete
+  // caches could do nothing with the lease, and would keep it from one that can.
   await store.whenSynced(stop).catch(() => {});
   const outcome = await runLeaderElection({
     client,
@@ -97,14 +73,9 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
     onStartedLeading: async ({ signal, isValid }) => {
       log.info({ lease: leaseName }, 'Started leading');
       leading(true);
-      await runController({
+      await control(role, {
         store,
         pools,
-        log,
-        registry,
-        clock: systemClock,
-        random: Math.random,
-        randomBytes,
         gatewayURL: config.gatewayURL ?? `http://model-gateway.${homeNamespace}.svc/v1`,
         homeNamespace,
         signal,
@@ -123,13 +94,8 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
     onError: (error) =>
       log.warn({ err: error, lease: leaseName }, 'The lease could not be acquired or renewed'),
   });
-  await Promise.race([events.drain(), pause(kubeClock, drainEventsMs, work.signal)]);
-  work.abort();
-  await pools.destroy();
-  client.close();
-  await otlp?.close();
-  await admin.close();
-  log.info({ outcome }, 'Stopped');
+  await Promise.race([events.drain(), pause(kubeClock, drainEventsMs, role.work.signal)]);
+  await endRole(role, { pools, otlp, admin }, () => client.close(), { outcome });
 }
 
 interface OpenedCluster {
@@ -140,12 +106,12 @@ interface OpenedCluster {
   readonly namespaces: readonly string[] | 'all';
 }
 
-async function openCluster(
-  config: ControllerConfig | GatewayConfig,
-  log: Log,
-  registry: Registry,
-  signal: AbortSignal,
-): Promise<OpenedCluster> {
+async function openCluster({
+  config,
+  log,
+  registry,
+  work: { signal },
+}: Role<ControllerConfig | GatewayConfig>): Promise<OpenedCluster> {
   const client = await connectToCluster({
     kubeconfig: config.kubeconfig,
     context: config.context,
@@ -161,8 +127,6 @@ async function openCluster(
   });
   const homeNamespace = config.homeNamespace ?? client.namespace();
   const namespaces = config.namespaces ?? [client.namespace()];
-  const metrics = createStoreMetrics(registry);
-  const now = Date.now;
   const store = openKubernetesStore({
     client,
     namespaces,
@@ -170,9 +134,9 @@ async function openCluster(
     homeNamespace,
     events,
     log,
-    metrics,
+    metrics: createStoreMetrics(registry),
     internalErrors: createInternalErrors(registry, log),
-    now,
+    now: Date.now,
     signal,
   });
   return { client, store, events, homeNamespace, namespaces };

@@ -296,7 +296,7 @@ test('commands are found in blocks and in running text, and a new one that nobod
 const wrong: readonly [command: string, message: string][] = [
   ['model-gateway nodes --lots', "unknown option '--lots'"],
   ['model-gateway node tickle openai', "unknown command 'tickle'"],
-  ['model-gateway gateway --manifests x', "Unknown option '--manifests'"],
+  ['model-gateway gateway --manifests x', "unknown option '--manifests'"],
   ['npm run tests', 'no script tests'],
   ['npm test -- everything', 'no project everything'],
   ['npm run bench -- --fast', 'takes no --fast'],

@@ -62,7 +62,9 @@ test('no request fails while the API server is away, and all converges once it i
   await pause(3_000);
   const [ready, live] = [await late.probe('/readyz'), await late.probe('/livez')];
   expect({ ready: ready.status, live: live.status }).toEqual({ ready: 503, live: 200 });
-  expect(ready.body).toContain('the first complete list of the resources is not in yet: UpstreamNode in ');
+  expect(ready.body).toContain(
+    'the first complete list of the resources has not arrived yet: UpstreamNode in ',
+  );
   expect(ready.body).toMatch(/last failure, of .*: the API server gave no usable answer \(Unreachable/);
   expect(() => late.baseURL()).toThrow('serves no traffic');
   expect(late.log().map(({ msg }) => msg)).toContain(

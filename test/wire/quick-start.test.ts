@@ -369,7 +369,7 @@ describe('a fault says what to do', () => {
     const program = run(folder);
     expect(await program.exited).toBe(1);
     expect(program.output()).toMatch(
-      /^model-gateway: .*\/model-gateway.*a file stands where a folder is needed; move it away/m,
+      /^model-gateway: .*\/model-gateway.*this is a file, and a folder is needed; move the file away/m,
     );
     expect(program.output()).not.toMatch(/^ +at /m);
   });
@@ -387,7 +387,7 @@ describe('a fault says what to do', () => {
     const program = run(closed, { under });
     expect(await program.exited).toBe(1);
     expect(program.output()).toMatch(
-      /^model-gateway: EACCES: .*\/closed\/model-gateway.*this user may not; choose a folder that it may write to with --manifests and --data\.$/m,
+      /^model-gateway: EACCES: .*\/closed\/model-gateway.*this user has no permission; choose folders that it may write to with --manifests and --data\.$/m,
     );
     expect(program.output()).not.toMatch(/^ +at /m);
   });
@@ -403,7 +403,11 @@ describe('a fault says what to do', () => {
   });
 
   test.each<[string, string[], RegExp]>([
-    ['an unknown flag', ['--lisen', ':1'], /Unknown option '--lisen'.*See model-gateway start --help/],
+    [
+      'an unknown flag',
+      ['--lisen', ':1'],
+      /unknown option '--lisen' .*Did you mean --listen.*See model-gateway start --help/,
+    ],
     [
       'an address that is none',
       ['--listen', '8080'],
