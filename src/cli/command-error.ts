@@ -1,6 +1,6 @@
-import type { ExitCode } from './exit-codes.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
 
-/** A command that ends without success. The message goes to stderr as it is; an empty one says that all was said. */
+/** A command that ends without success. The message goes to stderr; an empty one means that everything was printed already. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: ExitCode;
@@ -9,4 +9,9 @@ export class CommandError extends Error {
     super(message);
     this.exitCode = exitCode;
   }
+}
+
+/** Wrong usage: of flags, arguments, or of a prompt that nobody can answer. */
+export function usageError(message: string): CommandError {
+  return new CommandError(exitCodes.usage, message);
 }

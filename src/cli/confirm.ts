@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { CommandError } from './command-error.ts';
+import { CommandError, usageError } from './command-error.ts';
 import type { CommandContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
 
@@ -14,7 +14,7 @@ export async function confirm(
   flag = '--yes',
 ): Promise<void> {
   if (!context.isTerminal.stdin) {
-    throw new CommandError(exitCodes.usage, `${question} Nobody can answer here: add ${flag} if so.`);
+    throw usageError(`${question} Nobody can answer here: add ${flag} if so.`);
   }
   context.err.write(`${question} [y/N] `);
   const lines = createInterface({ input: context.stdin, signal: context.signal });

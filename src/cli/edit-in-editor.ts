@@ -1,8 +1,9 @@
 import type { Kind } from '../store/store.ts';
-import { changedFields, overlaps } from './changed-fields.ts';
 import { CommandError } from './command-error.ts';
 import type { CommandContext } from './context.ts';
-import { DeclarationError, type Declarations, type Declared } from './edit/declarations.ts';
+import { thing } from './edit/api-failure.ts';
+import { DeclarationError, type Declarations, type Declared, refOf } from './edit/declarations.ts';
+import { changedFields, overlaps } from './edit/difference.ts';
 import { type EditedFile, editedFile } from './editor.ts';
 import { declarationMessage } from './error-message.ts';
 import { exitCodeOf } from './exit-codes.ts';
@@ -24,16 +25,12 @@ export async function editInEditor<K extends Kind>(
   editor: string,
   flags: WriteFlags,
 ): Promise<{ readonly before: Declared<K>; readonly after: Declared<K> } | undefined> {
-  const { metadata, kind } = declared.resource;
+  const ref = refOf(declared);
   if (declared.kept !== undefined) {
-    const { namespace, name } = metadata;
-    throw new DeclarationError(
-      'Invalid',
-      `${kind} ${namespace}/${name} cannot be changed: ${declared.kept}.`,
-    );
+    throw new DeclarationError('Invalid', `${thing(ref)} cannot be changed: ${declared.kept}.`);
   }
-  const title = `${kind} ${metadata.namespace}/${metadata.name} of ${place.place}`;
-  const file = await editedFile(editor, `${metadata.name}.yaml`);
+  const title = `${thing(ref)} of ${place.place}`;
+  const file = await editedFile(editor, `${ref.name}.yaml`);
   const original = declared.manifest.endsWith('\n') ? declared.manifest : `${declared.manifest}\n`;
   let text = original;
   let failure: DeclarationError | undefined;
@@ -78,9 +75,7 @@ async function rewritten<K extends Kind>(
     return { before, after };
   } catch (error) {
     if (!(error instanceof DeclarationError) || error.reason !== 'Conflict') throw error;
-    const { kind, metadata } = before.resource;
-    const { namespace, name } = metadata;
-    const now = await place.get<K>({ kind: kind as K, namespace, name }, signal);
+    const now = await place.get(refOf(before), signal);
     // Nobody changed it: another manager owns the field, and the error says so.
     if (now.version === before.version) throw error;
     const { parse } = await import('yaml');

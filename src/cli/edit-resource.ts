@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../store/store.ts';
 import type { CommandContext } from './context.ts';
 import { pathText, valueAt } from './edit/apply-edits.ts';
-import { DeclarationError, type Declarations, type Declared } from './edit/declarations.ts';
+import { DeclarationError, type Declarations, type Declared, refOf } from './edit/declarations.ts';
 import type { Edit } from './edit/edit.ts';
 import { type WriteFlags, writeOptions } from './writing.ts';
 
@@ -22,8 +22,7 @@ export async function editResource<K extends Kind>(
   edits: readonly Edit[],
   flags: WriteFlags,
 ): Promise<{ readonly before: Declared<K>; readonly after: Declared<K> }> {
-  const { namespace, name } = read.resource.metadata;
-  const ref = { kind: read.resource.kind as K, namespace, name };
+  const ref = refOf(read);
   const options = writeOptions(flags);
   let before = read;
   for (let tries = 1; ; tries += 1) {

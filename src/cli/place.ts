@@ -5,7 +5,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { KubeClient } from '../kube/client.ts';
 import { errorText } from '../observe/error-text.ts';
 import { productVersion } from '../observe/version.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, usageError } from './command-error.ts';
 import type { Declarations } from './edit/declarations.ts';
 import { exitCodes } from './exit-codes.ts';
 import { placeFlags } from './place-flags.ts';
@@ -116,17 +116,14 @@ export async function openPlace(flags: PlaceFlags, env: Env): Promise<Declaratio
   const manifests = manifestsOf(flags, env);
   const cluster = clusterFlag(flags);
   if (flags.asGroup !== undefined && flags.as === undefined) {
-    throw new CommandError(exitCodes.usage, '--as-group needs --as; name the user too.');
+    throw usageError('--as-group needs --as; name the user too.');
   }
   if (flags.manifests !== undefined && cluster !== undefined) {
     const message = `${cluster} is for a cluster and --manifests for a folder; leave one of them out.`;
-    throw new CommandError(exitCodes.usage, message);
+    throw usageError(message);
   }
   if (flags.data !== undefined && manifests === undefined) {
-    throw new CommandError(
-      exitCodes.usage,
-      '--data goes with --manifests; give the folder of manifests too.',
-    );
+    throw usageError('--data goes with --manifests; give the folder of manifests too.');
   }
   if (manifests !== undefined) return openFolder(manifests, flags, env);
   return openCluster(flags, env);

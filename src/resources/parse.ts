@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { apiKeySchema } from './api-key.ts';
+import { isObject } from './is-object.ts';
 import { issueProblem } from './issues.ts';
 import { type JsonSchema, jsonSchema } from './json-schema.ts';
 import { masterKeySchema } from './master-key.ts';
@@ -137,10 +138,6 @@ function cleaned(value: unknown, depth: number): unknown {
   if (depth > maxDepth) return value;
   if (Array.isArray(value)) return value.map((entry) => cleaned(entry, depth + 1));
   return isObject(value) ? withoutNulls(value, depth) : value;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function once<T>(make: () => T): () => T {

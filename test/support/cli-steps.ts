@@ -233,7 +233,7 @@ export const nodeSteps: readonly CliStep[] = [
     run: 'model enable openai gpt-5 gtp-5-mini nothing-like-it',
     code: 3,
     out: ['gpt-5 enabled'],
-    err: /Did you mean "gpt-5-mini"\?\n.*has no model "nothing-like-it"\.\n$/,
+    err: /did you mean "gpt-5-mini"\?\n.*has no model "nothing-like-it"\n$/,
   },
   {
     run: 'model enable openai --all --dry-run',

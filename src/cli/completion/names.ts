@@ -1,6 +1,6 @@
 import { servedNames } from '../../store/node-models.ts';
 import type { Declarations } from '../edit/declarations.ts';
-import { nodeRef } from '../node/name.ts';
+import { namedRef, nodeWords } from '../named.ts';
 import type { NameSource } from './completes.ts';
 import type { Suggestion } from './suggestion.ts';
 
@@ -25,7 +25,7 @@ export async function namesOf(
     }
     case 'node-model': {
       const [node = ''] = values;
-      const { resource } = await place.get(nodeRef(place, node), signal);
+      const { resource } = await place.get(namedRef(place, nodeWords, node), signal);
       const names = [...servedNames(resource)].filter(([name, { model }]) => name === model);
       return names
         .sort(([one], [other]) => (one < other ? -1 : 1))

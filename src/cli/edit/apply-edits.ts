@@ -1,3 +1,4 @@
+import { isObject } from '../../resources/is-object.ts';
 import type { Edit, Step } from './edit.ts';
 
 type Members = Record<string, unknown>;
@@ -42,9 +43,9 @@ function setAt(object: Members, path: readonly Step[], value: unknown): void {
     const found = childOf(parent, step);
     const child = isLast || typeof found !== 'object' || found === null ? made : found;
     if (typeof step === 'string') {
-      if (isMembers(parent)) parent[step] = child;
+      if (isObject(parent)) parent[step] = child;
     } else if (Array.isArray(parent)) {
-      const entry = isMembers(child) ? { name: step.name, ...child } : child;
+      const entry = isObject(child) ? { name: step.name, ...child } : child;
       const index = indexOf(parent, step.name);
       if (index === -1) parent.push(entry);
       else parent[index] = entry;
@@ -71,29 +72,25 @@ function removeAt(object: Members, path: readonly Step[]): void {
 
 function saysNothing(value: unknown, step: Step | undefined): boolean {
   if (Array.isArray(value)) return value.length === 0;
-  if (!isMembers(value)) return false;
+  if (!isObject(value)) return false;
   const names = Object.keys(value);
   return names.length === 0 || (typeof step === 'object' && names.length === 1 && names[0] === 'name');
 }
 
 function childOf(value: unknown, step: Step): unknown {
   if (typeof step === 'string') {
-    return isMembers(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+    return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
   }
   return Array.isArray(value) ? value[indexOf(value, step.name)] : undefined;
 }
 
 function indexOf(list: readonly unknown[], name: string): number {
-  return list.findIndex((entry) => isMembers(entry) && entry['name'] === name);
+  return list.findIndex((entry) => isObject(entry) && entry['name'] === name);
 }
 
 /** A copy in which nothing is shared: aliases in YAML give the same object in two places, and only one is to change. */
 function copied(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copied);
-  if (!isMembers(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, copied(member)]));
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -11,6 +11,7 @@ import {
   Scalar,
   visit,
 } from 'yaml';
+import { isObject } from '../../resources/is-object.ts';
 
 /** Takes away every comment and blank line but those within brackets, which the library prints where they are. */
 export function dropComments(document: Document): void {
@@ -34,7 +35,7 @@ export function changeDocument(document: Document, wanted: unknown): void {
 /** @param like how strings beside it are quoted */
 function changed(document: Document, node: unknown, wanted: unknown, like: Scalar.Type | undefined): Node {
   if (isNode(node) && isDeepStrictEqual(saidBy(document, node), wanted)) return node;
-  if (isMap(node) && isMembers(wanted)) {
+  if (isMap(node) && isObject(wanted)) {
     const kept = (node.items as Pair[]).filter(({ key }) => Object.hasOwn(wanted, scalarText(key)));
     for (const pair of kept)
       pair.value = changed(document, pair.value, wanted[scalarText(pair.key)], undefined);
@@ -67,10 +68,10 @@ function isQuoted(type: Scalar.Type | undefined): type is 'QUOTE_DOUBLE' | 'QUOT
 
 /** Distinguishes the entries of a list: by name, or by kind and name of an object, else by all that they say. */
 function entryId(value: unknown): string {
-  if (isMembers(value)) {
+  if (isObject(value)) {
     const { name, kind, metadata } = value;
     if (typeof name === 'string') return `name ${name}`;
-    if (isMembers(metadata))
+    if (isObject(metadata))
       return `object ${JSON.stringify([kind, metadata['namespace'], metadata['name']])}`;
   }
   return `value ${JSON.stringify(value)}`;
@@ -85,8 +86,4 @@ export function scalarText(node: unknown): string {
 
 function saidBy(document: Document, node: unknown): unknown {
   return isNode(node) ? node.toJS(document, { maxAliasCount: 100 }) : (node ?? null);
-}
-
-function isMembers(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -16,12 +16,13 @@ import {
   type Declarations,
   type Declared,
   type Ref,
+  refOf,
   type WriteOptions,
 } from './declarations.ts';
 import { bodyOf, declaredObject, versionOf } from './declared-object.ts';
 import type { Edit } from './edit.ts';
 import { fieldText } from './field-tree.ts';
-import { patchSteps } from './json-patch.ts';
+import { type PatchStep, patchSteps } from './json-patch.ts';
 import { fieldManager, withOurFields } from './managed-fields.ts';
 import { manifestDiff } from './manifest-diff.ts';
 import { type PlannedEdit, planEdit } from './planned-edit.ts';
@@ -86,16 +87,9 @@ export function clusterDeclarations(client: KubeClient, options: ClusterOptions 
         return declared(ref.kind, answer);
       } catch (error) {
         signal.throwIfAborted();
-        const identity = {
-          apiVersion,
-          kind: ref.kind,
-          metadata: { namespace: ref.namespace, name: ref.name },
-        };
-        const wanted = {
-          ...identity,
-          metadata: { ...identity.metadata, ...plan.wanted.metadata },
-          spec: plan.wanted.spec,
-        };
+        const { kind, namespace: inNamespace, name } = ref;
+        const metadata = { ...plan.wanted.metadata, namespace: inNamespace, name };
+        const wanted = { apiVersion, kind, metadata, spec: plan.wanted.spec };
         if (!hasChanged(error) || attempt === maxAttempts) {
           throw apiFailure(error, { verb: 'patch', ...ref, wanted }, client);
         }
@@ -135,40 +129,42 @@ export function clusterDeclarations(client: KubeClient, options: ClusterOptions 
     write: WriteOptions,
     signal: AbortSignal,
   ) {
-    const path = pathOf(ref.kind, ref.namespace, ref.name);
-    const steps = [
-      { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersionOf(object) },
-      ...patchSteps(bodyOf(object), plan.wanted),
-    ];
-    const answer = await jsonPatch(client, path, steps, {
-      fieldManager,
-      dryRun: write.dryRun,
-      strict: true,
-      signal,
-    });
-    return write.dryRun === true ? answer : own(ref, answer, plan.applied, signal);
+    const { dryRun } = write;
+    const steps = patchSteps(bodyOf(object), plan.wanted);
+    const answer = await patchVersion(ref, object, steps, { dryRun, strict: true, signal });
+    return dryRun === true ? answer : own(ref, answer, plan.applied, signal);
   }
 
-  /** Makes our manager the owner, by apply, of what it has just written by other means. */
+  /** Makes our manager the owner, as an apply would, of what it has just written in another way. */
   async function own(ref: Ref, object: unknown, applied: object, signal: AbortSignal): Promise<unknown> {
-    const steps = [
-      { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersionOf(object) },
-      {
-        op: 'replace',
-        path: '/metadata/managedFields',
-        value: withOurFields(object, apiVersion, applied),
-      },
-    ];
+    const value = withOurFields(object, apiVersion, applied);
     try {
-      return await jsonPatch(client, pathOf(ref.kind, ref.namespace, ref.name), steps, {
-        fieldManager,
+      return await patchVersion(ref, object, [{ op: 'replace', path: '/metadata/managedFields', value }], {
         signal,
       });
     } catch {
-      // Somebody was quicker, or the right to patch is missing: the next edit takes what is ours by update for ours too.
+      // The object has changed, or the permission to patch is missing: the next edit counts what we own by update as ours.
       signal.throwIfAborted();
       return object;
     }
+  }
+
+  /** A JSON patch of exactly the version that was read. */
+  function patchVersion(
+    { kind, namespace: inNamespace, name }: Ref,
+    object: unknown,
+    steps: readonly PatchStep[],
+    options: {
+      readonly dryRun?: boolean | undefined;
+      readonly strict?: boolean;
+      readonly signal: AbortSignal;
+    },
+  ): Promise<unknown> {
+    const version = { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersionOf(object) };
+    return jsonPatch(client, pathOf(kind, inNamespace, name), [version, ...steps], {
+      fieldManager,
+      ...options,
+    });
   }
 
   return {
@@ -225,11 +221,8 @@ export function clusterDeclarations(client: KubeClient, options: ClusterOptions 
     edit,
 
     async rewrite(before, text, write, signal) {
-      const { kind, metadata } = before.resource;
-      const { namespace: inNamespace, name } = metadata;
-      const ref = { kind, namespace: inNamespace, name } as Ref<typeof kind>;
-      const version = write.version ?? before.version;
-      return edit(ref, manifestDiff(before.manifest, text), { ...write, version }, signal) as never;
+      const options = { ...write, version: write.version ?? before.version };
+      return edit(refOf(before), manifestDiff(before.manifest, text), options, signal);
     },
 
     async remove(ref, write, signal) {

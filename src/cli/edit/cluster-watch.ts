@@ -2,16 +2,8 @@ import type { KubeClient } from '../../kube/client.ts';
 import { reflect } from '../../kube/reflect.ts';
 import type { Kind } from '../../store/store.ts';
 import { apiFailure } from './api-failure.ts';
-import type { Declarations, Declared, Ref } from './declarations.ts';
+import { type Change, type Declared, refOf } from './declarations.ts';
 import { declaredObject } from './declared-object.ts';
-
-type Sink<K extends Kind> = Parameters<Declarations['watch']>[2] extends (change: infer _) => void
-  ? (change: {
-      readonly ref: Ref<K>;
-      readonly before: Declared<K> | undefined;
-      readonly after: Declared<K> | undefined;
-    }) => void
-  : never;
 
 /** A watch of one kind as `Declarations.watch` describes it. */
 export async function watchCluster<K extends Kind>(options: {
@@ -19,7 +11,7 @@ export async function watchCluster<K extends Kind>(options: {
   kind: K;
   path: string;
   namespace: string | undefined;
-  sink: Sink<K>;
+  sink: (change: Change<K>) => void;
   signal: AbortSignal;
   listed: (() => void) | undefined;
   faulty?: ((why: string) => void) | undefined;
@@ -30,13 +22,13 @@ export async function watchCluster<K extends Kind>(options: {
   let fault: unknown;
   let listed = options.listed;
 
-  const tell = (id: string, after: Declared<K> | undefined) => {
+  const report = (declared: Declared<K>, after: Declared<K> | undefined) => {
+    const id = idOf(declared);
     const before = known.get(id);
     if (before === after || isSame(before, after)) return;
     if (after === undefined) known.delete(id);
     else known.set(id, after);
-    const [inNamespace = '', name = ''] = id.split('/');
-    sink({ ref: { kind, namespace: inNamespace, name }, before, after });
+    sink({ ref: refOf(declared), before, after });
   };
 
   await reflect({
@@ -48,19 +40,19 @@ export async function watchCluster<K extends Kind>(options: {
     sink: {
       replace(objects) {
         const declared = (objects as (Declared<K> | undefined)[]).filter((each) => each !== undefined);
-        const all = new Map(declared.map((each) => [idOf(each), each]));
-        for (const id of [...known.keys()]) if (!all.has(id)) tell(id, undefined);
-        for (const [id, each] of all) tell(id, each);
+        const found = new Set(declared.map(idOf));
+        for (const [id, each] of [...known]) if (!found.has(id)) report(each, undefined);
+        for (const each of declared) report(each, each);
         listed?.();
         listed = undefined;
       },
       set(object) {
         const declared = object as Declared<K> | undefined;
-        if (declared !== undefined) tell(idOf(declared), declared);
+        if (declared !== undefined) report(declared, declared);
       },
       remove(object) {
         const declared = object as Declared<K> | undefined;
-        if (declared !== undefined) tell(idOf(declared), undefined);
+        if (declared !== undefined) report(declared, undefined);
       },
     },
     onRestart(reason, error) {
@@ -68,7 +60,7 @@ export async function watchCluster<K extends Kind>(options: {
         options.faulty?.(apiFailure(error, { verb: 'watch', kind, namespace }, client).message);
         return;
       }
-      // To wait for a right that somebody may give some day would look like an empty list.
+      // To wait until somebody gives the permission would look like an empty list.
       if (reason !== 'forbidden' && reason !== 'unauthorized' && reason !== 'missing') return;
       fault = error;
       refused.abort();

@@ -9,7 +9,13 @@ export interface Ref<K extends Kind = Kind> {
   readonly name: string;
 }
 
-/** A resource as it is declared and as it stands, and what is needed to edit it without harming others. */
+/** Which resource was read. */
+export function refOf<K extends Kind>({ resource }: Declared<K>): Ref<K> {
+  const { namespace, name } = resource.metadata;
+  return { kind: resource.kind as K, namespace, name };
+}
+
+/** A resource as it is declared and as it is now, and what is needed to edit it without harming others. */
 export interface Declared<K extends Kind = Kind> {
   readonly resource: ResourceOf[K];
   /**
@@ -27,6 +33,13 @@ export interface Declared<K extends Kind = Kind> {
   readonly kept?: string;
   /** Fields that another field manager owns by apply, so that to edit them takes `force`. Absent in a folder. */
   readonly owners?: readonly FieldOwner[];
+}
+
+/** A change of one resource: `before` is undefined for a new one, `after` for a deleted one. */
+export interface Change<K extends Kind> {
+  readonly ref: Ref<K>;
+  readonly before: Declared<K> | undefined;
+  readonly after: Declared<K> | undefined;
 }
 
 export interface FieldOwner {
@@ -68,11 +81,7 @@ export interface Declarations {
   watch<K extends Kind>(
     kind: K,
     namespace: string | undefined,
-    sink: (change: {
-      readonly ref: Ref<K>;
-      readonly before: Declared<K> | undefined;
-      readonly after: Declared<K> | undefined;
-    }) => void,
+    sink: (change: Change<K>) => void,
     signal: AbortSignal,
     listed?: () => void,
     faulty?: (why: string) => void,

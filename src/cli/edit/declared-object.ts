@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { stringify } from 'yaml';
 import { apiVersion, parseStored } from '../../resources/parse.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
 import type { Declared } from './declarations.ts';
@@ -7,6 +6,7 @@ import { type FieldTree, union } from './field-tree.ts';
 import { statedSpec } from './kind-schema.ts';
 import { managedBy } from './managed-by.ts';
 import { type Ownership, ownershipOf, ownersIn } from './managed-fields.ts';
+import { manifestYaml } from './manifest-yaml.ts';
 
 /** What of an object people declare: the rest is the server's and the controller's. */
 export interface Body {
@@ -70,18 +70,15 @@ function manifestOf(kind: Kind, object: unknown, ownership: Ownership): string {
     ownership.ours,
     ...ownership.others.filter(({ isApply }) => isApply).map((each) => each.fields),
   ];
-  return stringify(
-    {
-      apiVersion,
-      kind,
-      metadata: {
-        name,
-        namespace,
-        ...(metadata.labels && { labels: metadata.labels }),
-        ...(Object.keys(annotations).length > 0 && { annotations }),
-      },
-      spec: statedSpec(kind, spec, stated.reduce<FieldTree>(union, {})),
+  return manifestYaml({
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      namespace,
+      ...(metadata.labels && { labels: metadata.labels }),
+      ...(Object.keys(annotations).length > 0 && { annotations }),
     },
-    { lineWidth: 0, compat: 'yaml-1.1' },
-  );
+    spec: statedSpec(kind, spec, stated.reduce<FieldTree>(union, {})),
+  });
 }

@@ -1,10 +1,13 @@
+import { isObject } from '../../resources/is-object.ts';
+import { pathText } from './apply-edits.ts';
+import type { Step } from './edit.ts';
+
 /**
  * Fields of an object as `managedFields` writes them (FieldsV1): `f:` a member, `k:` the entry of a map list with these
  * keys, `v:` an entry of a set, `.` the thing itself. Our lists of objects are map lists on `name`, all others sets.
  */
 export type FieldTree = { readonly [key: string]: FieldTree };
 type MutableTree = { [key: string]: MutableTree };
-type Members = Record<string, unknown>;
 
 /** The keys from the root down to one field. */
 export type FieldKeys = readonly string[];
@@ -19,7 +22,7 @@ export function fieldsOf(value: unknown): FieldTree {
 
 /** A tree that a server wrote, with its keys spelled as `fieldsOf` spells them; what is no tree is empty. */
 export function readTree(tree: unknown): FieldTree {
-  if (!isMembers(tree)) return {};
+  if (!isObject(tree)) return {};
   return Object.fromEntries(
     Object.entries(tree).map(([key, child]) => [/^[kv]:/.test(key) ? respelled(key) : key, readTree(child)]),
   );
@@ -74,14 +77,14 @@ export function union(left: FieldTree, right: FieldTree): FieldTree {
 export function partOf(value: unknown, tree: FieldTree): unknown {
   const keys = Object.keys(tree).filter((key) => key !== '.');
   // Of an object with nothing named below it only its presence is owned; a list is one value then.
-  if (keys.length === 0) return isMembers(value) ? {} : value;
+  if (keys.length === 0) return isObject(value) ? {} : value;
   const children = new Map(childrenOf(value));
   const present = keys.filter((key) => children.has(key));
   if (Array.isArray(value)) {
     return present.map((key) => {
       const entry = children.get(key);
       const part = partOf(entry, childOf(tree, key));
-      return isMembers(part) && isMembers(entry) ? { name: entry['name'], ...part } : part;
+      return isObject(part) && isObject(entry) ? { name: entry['name'], ...part } : part;
     });
   }
   return Object.fromEntries(
@@ -101,27 +104,24 @@ export function fieldValue(object: unknown, keys: FieldKeys): unknown {
 
 /** A field as people write it: `spec.models[gpt-5].enabled`. */
 export function fieldText(keys: FieldKeys): string {
-  return keys
-    .filter((key) => key !== '.')
-    .map((key, depth) => {
-      if (key.startsWith('k:')) return `[${nameOf(parsed(key))}]`;
-      if (key.startsWith('v:')) return `[${shown(parsed(key))}]`;
-      const name = key.slice(2);
-      if (!/^[A-Za-z_][\w-]*$/.test(name)) return `[${JSON.stringify(name)}]`;
-      return depth === 0 ? name : `.${name}`;
-    })
-    .join('');
+  return pathText(keys.filter((key) => key !== '.').map(stepOf));
+}
+
+function stepOf(key: string): Step {
+  if (key.startsWith('f:')) return key.slice(2);
+  const value = parsed(key);
+  return { name: shown(key.startsWith('k:') && isObject(value) ? value['name'] : value) };
 }
 
 function childrenOf(value: unknown): [string, unknown][] {
   if (Array.isArray(value)) {
     return value.map((entry) =>
-      isMembers(entry)
+      isObject(entry)
         ? [`k:${JSON.stringify({ name: entry['name'] })}`, entry]
         : [`v:${JSON.stringify(entry)}`, entry],
     );
   }
-  if (!isMembers(value)) return [];
+  if (!isObject(value)) return [];
   return Object.entries(value).map(([name, member]) => [`f:${name}`, member]);
 }
 
@@ -136,14 +136,6 @@ function parsed(key: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function nameOf(members: unknown): string {
-  return isMembers(members) ? shown(members['name']) : '';
 }
 
 function shown(value: unknown): string {

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { stringify } from 'yaml';
 import { apiVersion } from '../../resources/parse.ts';
 import { keyOf } from '../../store/folder/manifest-problems.ts';
 import { stateFile } from '../../store/folder/state-file.ts';
@@ -14,6 +13,7 @@ import {
   type Declarations,
   type Declared,
   type Ref,
+  refOf,
   type WriteOptions,
 } from './declarations.ts';
 import { declaredMade } from './declared-made.ts';
@@ -25,6 +25,7 @@ import { folderIndex, type Placed, placedIn, placedNow } from './folder-index.ts
 import { keptDeclarations, unreadRemark } from './kept-declarations.ts';
 import { manifestDiff } from './manifest-diff.ts';
 import { manifestText, markerOf, objectAt, withObjectAt } from './manifest-text.ts';
+import { manifestYaml } from './manifest-yaml.ts';
 import { withoutDocument } from './remove-document.ts';
 import { FileChangedError, writeManifest, writeNewManifest } from './write-manifest.ts';
 import { UneditableError } from './yaml-source.ts';
@@ -187,20 +188,19 @@ export function folderDeclarations(options: FolderOptions): Declarations {
 
   async function list<K extends Kind>(kind: K, inNamespace: string | undefined): Promise<Declared<K>[]> {
     const [now, keys] = await Promise.all([content(), kind === 'APIKey' ? data.madeKeys() : new Map()]);
+    const isAsked = (resource: ResourceOf[Kind]): resource is ResourceOf[K] =>
+      resource.kind === kind && (inNamespace === undefined || resource.metadata.namespace === inNamespace);
     const found: Declared<K>[] = [];
     for (const each of now.placed.values()) {
-      if (each.resource?.kind !== kind || keys.has(each.id)) continue;
-      if (inNamespace !== undefined && each.resource.metadata.namespace !== inNamespace) continue;
-      found.push(await declaredOf(each, each.resource as ResourceOf[K]));
+      const { id, resource } = each;
+      if (resource === undefined || keys.has(id) || !isAsked(resource)) continue;
+      found.push(await declaredOf(each, resource));
     }
     for (const [id, last] of await keptDeclarations(now, data, manifests)) {
-      if (last.resource.kind !== kind || keys.has(id)) continue;
-      if (inNamespace !== undefined && last.resource.metadata.namespace !== inNamespace) continue;
-      found.push(last as Declared<K>);
+      if (!keys.has(id) && isAsked(last.resource)) found.push(last as Declared<K>);
     }
     for (const each of keys.values()) {
-      if (inNamespace !== undefined && each.key.metadata.namespace !== inNamespace) continue;
-      found.push((await declaredMade(data, each)) as Declared<never>);
+      if (isAsked(each.key)) found.push((await declaredMade(data, each)) as Declared<never>);
     }
     return found.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
   }
@@ -224,7 +224,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
       const folders = async () => [...(await content()).folders, ...data.folders()];
       // Loaded when it is needed: with the log it takes as long as all else that a listing loads.
       const { watchFolder } = await import('./folder-watch.ts');
-      return watchFolder({ kind, folders, list: () => list(kind, inNamespace), sink, signal, listed });
+      return watchFolder({ folders, list: () => list(kind, inNamespace), sink, signal, listed });
     },
 
     async create(manifest, write, signal) {
@@ -236,7 +236,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
       const object = { apiVersion, kind, metadata: placeOfIt, spec };
       judge(ref, undefined, object);
       const id = idOf(ref);
-      const text = stringify(object, { lineWidth: 0, compat: 'yaml-1.1' });
+      const text = manifestYaml(object);
       for (let number = 1; ; number += 1) {
         const found = (await content()).placed.get(id);
         const last = await kept(ref);
@@ -262,8 +262,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
     edit,
 
     async rewrite(before, edited, write, signal) {
-      const { kind, metadata } = before.resource;
-      const ref = { kind, namespace: metadata.namespace, name: metadata.name } as Ref<typeof kind>;
+      const ref = refOf(before);
       const options = { ...write, version: write.version ?? before.version };
       const edits = manifestDiff(before.manifest, edited);
       const { placed } = await find(ref);

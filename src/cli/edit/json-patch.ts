@@ -1,4 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
+import { valueAt } from './apply-edits.ts';
+import { differences } from './difference.ts';
 
 export interface PatchStep {
   readonly op: 'add' | 'remove' | 'replace';
@@ -6,22 +7,25 @@ export interface PatchStep {
   readonly value?: unknown;
 }
 
-/** The JSON patch (RFC 6902) that makes one value of another. Lists are replaced whole. */
-export function patchSteps(before: unknown, after: unknown, path = ''): PatchStep[] {
-  if (isDeepStrictEqual(before, after)) return [];
-  if (!isMembers(before) || !isMembers(after)) return [{ op: 'replace', path, value: after }];
-  const at = (name: string) => `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-  const gone = Object.keys(before).filter((name) => !Object.hasOwn(after, name));
-  return [
-    ...gone.map((name): PatchStep => ({ op: 'remove', path: at(name) })),
-    ...Object.entries(after).flatMap(([name, value]): PatchStep[] =>
-      Object.hasOwn(before, name)
-        ? patchSteps(before[name], value, at(name))
-        : [{ op: 'add', path: at(name), value }],
-    ),
-  ];
+/** The JSON patch (RFC 6902) that leads from one value to another. Lists are replaced whole. */
+export function patchSteps(before: unknown, after: unknown): PatchStep[] {
+  const steps = new Map<string, PatchStep>();
+  for (const { path } of differences(before, after)) {
+    const end = path.findIndex((step) => typeof step !== 'string');
+    const members = path.slice(0, end === -1 ? undefined : end).filter((step) => typeof step === 'string');
+    const pointer = members.map((name) => `/${escaped(name)}`).join('');
+    const value = valueAt(after, members);
+    const isNew = valueAt(before, members) === undefined;
+    steps.set(
+      pointer,
+      value === undefined
+        ? { op: 'remove', path: pointer }
+        : { op: isNew ? 'add' : 'replace', path: pointer, value },
+    );
+  }
+  return [...steps.values()];
 }
 
-function isMembers(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function escaped(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

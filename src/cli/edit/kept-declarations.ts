@@ -1,6 +1,4 @@
 import { join } from 'node:path';
-import { stringify } from 'yaml';
-import { authored } from '../../store/folder/identified.ts';
 import { type FoundProblem, problemText } from '../../store/folder/manifest-problems.ts';
 import { resourceId } from '../../store/folder/parse-manifest.ts';
 import { specMark } from '../../store/folder/resource-record.ts';
@@ -8,6 +6,7 @@ import type { Kind } from '../../store/store.ts';
 import type { Declared } from './declarations.ts';
 import type { FolderData, LastGood } from './folder-data.ts';
 import type { FolderContent } from './folder-index.ts';
+import { recordedManifest } from './manifest-yaml.ts';
 
 /**
  * Objects whose file or document is not valid now, by `Kind/namespace/name`, as the process last put them into force: it
@@ -52,14 +51,12 @@ function declaredKept(
   problem: FoundProblem,
   manifests: string,
 ): Declared<Kind> {
-  const { status: _, metadata, ...others } = authored(resource);
-  const { namespace, name } = metadata;
   return {
     resource,
     version: `kept ${specMark(resource.spec)}`,
     source: join(manifests, file ?? problem.file),
     managedBy: undefined,
     kept: `the last good version is in force, because the manifest is not valid: ${problemText(problem)}`,
-    manifest: stringify({ ...others, metadata: { name, namespace } }, { lineWidth: 0, compat: 'yaml-1.1' }),
+    manifest: recordedManifest(resource),
   };
 }

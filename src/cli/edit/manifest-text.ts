@@ -1,11 +1,11 @@
-import { stringify } from 'yaml';
 import { documentValue } from './edit-yaml.ts';
 import type { Placed } from './folder-index.ts';
+import { manifestYaml } from './manifest-yaml.ts';
 
 /** The document's own text without its `---` line; an entry of a list printed by itself. */
 export function manifestText({ text, index, item, isAlone }: Placed): string {
   if (isAlone) return text.slice(markerOf(text).length);
-  return stringify(objectAt(documentValue(text, index), item), { lineWidth: 0, compat: 'yaml-1.1' });
+  return manifestYaml(objectAt(documentValue(text, index), item));
 }
 
 /** The `---` line, and the byte order mark, that stand before what a document says. */

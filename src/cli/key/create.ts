@@ -7,15 +7,16 @@ import {
   keyTextKind,
 } from '../../resources/key-text.ts';
 import type { AddCommand } from '../add-command.ts';
-import { CommandError } from '../command-error.ts';
+import { CommandError, usageError } from '../command-error.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
+import { namedRef } from '../named.ts';
 import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { readAll } from '../read-secret.ts';
 import { expiryOf } from './expiry.ts';
-import { type KeyWords, keyRef } from './kind.ts';
+import type { KeyWords } from './kind.ts';
 import { names } from './names.ts';
 import { warnOfUnserved } from './unserved.ts';
 
@@ -69,13 +70,10 @@ async function createOne(
   const { signal, out, err, calledAs } = context;
   const { secretName, dryRun = false } = flags;
   if (secretName !== undefined && flags.keyStdin === true) {
-    throw new CommandError(
-      exitCodes.usage,
-      '--secret-name and --key-stdin exclude each other; leave one of them out.',
-    );
+    throw usageError('--secret-name and --key-stdin exclude each other; leave one of them out.');
   }
   const place = await context.declarations(flags);
-  const ref = keyRef(place, words, name);
+  const ref = namedRef(place, words, name);
   const key = secretName === undefined ? await keyText(context, words, flags) : undefined;
   const source = key === undefined ? { secretName } : { hash: hashKeyText(key), hint: keyHint(key) };
   const manifest = {

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { AddCommand } from '../add-command.ts';
-import { CommandError } from '../command-error.ts';
+import { usageError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import type { Edit } from '../edit/edit.ts';
@@ -8,14 +8,13 @@ import { editInEditor } from '../edit-in-editor.ts';
 import { printEdit } from '../edit-outcome.ts';
 import { editResource } from '../edit-resource.ts';
 import { editorOf } from '../editor.ts';
-import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
+import { readNamed } from '../named.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { type WriteFlags, withWriting } from '../writing.ts';
 import { expiryOf } from './expiry.ts';
-import { type KeyWords, keyRef } from './kind.ts';
+import type { KeyWords } from './kind.ts';
 import { names } from './names.ts';
-import { notDeclared } from './not-declared.ts';
 import { warnOfUnserved } from './unserved.ts';
 
 interface Flags extends PlaceFlags, WriteFlags {
@@ -60,8 +59,7 @@ export function addKeyEdit(...[group, context, words]: [...Parameters<AddCommand
 
 async function editOne(context: CommandContext, words: KeyWords, name: string, flags: Flags): Promise<void> {
   const place = await context.declarations(flags);
-  const ref = keyRef(place, words, name);
-  const before = await place.get(ref, context.signal).catch(notDeclared(ref, flags, context.env));
+  const { before } = await readNamed(context, place, words, name, flags);
   const edits = keyEdits(flags);
   const models = isAll(flags.models) ? [] : (flags.models ?? []);
   if (edits.length > 0) {
@@ -72,7 +70,7 @@ async function editOne(context: CommandContext, words: KeyWords, name: string, f
   const editor = editorOf(context);
   if (editor === undefined) {
     const message = `nothing to change: give flags (${words.group} edit --help), or name an editor in EDITOR.`;
-    throw new CommandError(exitCodes.usage, message);
+    throw usageError(message);
   }
   return printEdit(context, flags, await editInEditor(context, place, before, editor, flags));
 }

@@ -4,9 +4,9 @@ import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
+import { readNamed } from '../named.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
-import { type KeyWords, keyRef } from './kind.ts';
-import { notDeclared } from './not-declared.ts';
+import type { KeyWords } from './kind.ts';
 
 /** `key reveal` and `masterkey reveal` */
 export function addKeyReveal(...[group, context, words]: [...Parameters<AddCommand>, KeyWords]): void {
@@ -32,9 +32,8 @@ async function revealOne(
   flags: PlaceFlags,
 ): Promise<void> {
   const place = await context.declarations(flags);
-  const ref = keyRef(place, words, name);
-  const { resource } = await place.get(ref, context.signal).catch(notDeclared(ref, flags, context.env));
-  const { secretName } = resource.spec;
+  const { ref, before } = await readNamed(context, place, words, name, flags);
+  const { secretName } = before.resource.spec;
   if (secretName === undefined) {
     throw new CommandError(
       exitCodes.invalid,

@@ -3,19 +3,20 @@ import type { AddCommand } from '../add-command.ts';
 import { CommandError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
-import type { Declarations } from '../edit/declarations.ts';
+import type { Declarations, Ref } from '../edit/declarations.ts';
 import type { Edit } from '../edit/edit.ts';
 import { editResource } from '../edit-resource.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
+import { readNamed } from '../named.ts';
 import { resourceName } from '../output.ts';
 import { duration, type PlaceFlags, showsStatus, withPlace } from '../place.ts';
+import { cannotWait, watchUntil } from '../watch-until.ts';
 import { type WriteFlags, withWriting } from '../writing.ts';
 import { readyCondition } from './columns.ts';
 import { overlapSeconds } from './expiry.ts';
-import { type AnyKey, type KeyWords, keyRef } from './kind.ts';
-import { notDeclared } from './not-declared.ts';
+import type { AnyKey, KeyWords } from './kind.ts';
 
 interface Flags extends PlaceFlags, WriteFlags {
   /** Seconds. */
@@ -57,9 +58,8 @@ async function rotateOne(
   name: string,
   flags: Flags,
 ): Promise<void> {
-  const ref = keyRef(place, words, name);
-  const read = await place.get(ref, context.signal).catch(notDeclared(ref, flags, context.env));
-  const { resource } = read;
+  const { ref, before } = await readNamed(context, place, words, name, flags);
+  const { resource } = before;
   if (resource.spec.secretName === undefined) {
     throw new CommandError(
       exitCodes.invalid,
@@ -71,10 +71,10 @@ async function rotateOne(
   if (flags.overlap !== undefined) {
     edits.push({ path: ['spec', 'rotation', 'overlapSeconds'], value: flags.overlap });
   }
-  await editResource(context, place, read, edits, flags);
-  if (read.managedBy !== undefined) {
+  await editResource(context, place, before, edits, flags);
+  if (before.managedBy !== undefined) {
     context.err.write(
-      `${name} is managed by ${read.managedBy}: raise spec.rotation.revision to ${revision} there too.\n`,
+      `${name} is managed by ${before.managedBy}: raise spec.rotation.revision to ${revision} there too.\n`,
     );
   }
   if (flags.dryRun === true || !flags.wait || !showsStatus(flags, context.env)) {
@@ -82,9 +82,7 @@ async function rotateOne(
       `${resourceName(resource)} asked to rotate${flags.dryRun === true ? ' (dry run)' : ''}\n`,
     );
     if (flags.dryRun !== true && flags.wait) {
-      context.err.write(
-        "What came of it stands in the gateway's data folder: add --data DIR to wait for it.\n",
-      );
+      context.err.write(cannotWait);
     }
     return;
   }
@@ -96,38 +94,24 @@ function issuedRevision({ status }: AnyKey): number {
   return Math.max(0, ...(status?.hashes ?? []).map(({ revision = 0 }) => revision));
 }
 
-/** Throws CommandError when the controller says that it cannot, or nothing in time. */
+/** Throws CommandError if the controller cannot issue the key, or does not do so in time. */
 async function waitUntilIssued(
-  { clock, signal }: CommandContext,
+  context: CommandContext,
   place: Declarations,
-  ref: ReturnType<typeof keyRef>,
+  ref: Ref<KeyWords['kind']>,
   revision: number,
   timeoutMs: number,
 ): Promise<AnyKey> {
-  const done = new AbortController();
-  const cancel = timeoutMs > 0 ? clock.after(timeoutMs, () => done.abort()) : () => {};
   let found: AnyKey | undefined;
   let refusal: string | undefined;
-  try {
-    await place.watch(
-      ref.kind,
-      ref.namespace,
-      ({ ref: changed, after }) => {
-        if (changed.name !== ref.name) return;
-        const key = after?.resource;
-        if (key === undefined) refusal = 'it was deleted meanwhile';
-        else if ((key.status?.hashes?.[0]?.revision ?? 0) >= revision) found = key;
-        else refusal = refusedBy(key);
-        if (found !== undefined || refusal !== undefined) done.abort();
-      },
-      AbortSignal.any([signal, done.signal]),
-    );
-  } catch (error) {
-    if (!done.signal.aborted) throw error;
-  } finally {
-    cancel();
-  }
-  signal.throwIfAborted();
+  await watchUntil(context, place, ref.kind, timeoutMs, ({ ref: changed, after }) => {
+    if (changed.name !== ref.name) return false;
+    const key = after?.resource;
+    if (key === undefined) refusal = 'it was deleted while the command waited';
+    else if ((key.status?.hashes?.[0]?.revision ?? 0) >= revision) found = key;
+    else refusal = refusedBy(key);
+    return found !== undefined || refusal !== undefined;
+  });
   if (found !== undefined) return found;
   if (refusal !== undefined) throw new CommandError(exitCodes.failed, refusal);
   throw new CommandError(

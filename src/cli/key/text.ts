@@ -1,29 +1,29 @@
 import { ago } from '../ago.ts';
 import { conditionsText } from '../conditions-text.ts';
-import { plainCells, type Tint, table } from '../table.ts';
+import {
+  controllerRow,
+  type Row,
+  rowsText,
+  type Shown,
+  sectionsText,
+  sourceRows,
+  timeText,
+} from '../rows.ts';
+import { plainCells, table } from '../table.ts';
 import { isExpired, readyCondition, untilText } from './columns.ts';
 import type { AnyKey, DeclaredKey } from './kind.ts';
 
-type Row = readonly [name: string, value: string | undefined, tint?: Tint | undefined];
-interface Shown {
-  readonly now: Date;
-  readonly colour: boolean;
-}
-
 /** Everything about a key, for people. */
 export function keyText(key: DeclaredKey, shown: Shown): string {
-  const rows = rowsOf(key, shown).flatMap(([name, text, tint]) =>
-    text === undefined || text === '' ? [] : [[...plainCells(`${name}:`), { text, tint }]],
-  );
-  const sections = [
-    table(rows, shown.colour),
+  return sectionsText(
+    rowsText(rowsOf(key, shown), shown),
     hashesText(key.resource, shown),
     conditionsText(key.resource.status?.conditions, shown),
-  ];
-  return sections.filter((section) => section !== '').join('\n');
+  );
 }
 
-function rowsOf({ resource, source, managedBy, kept }: DeclaredKey, { now }: Shown): Row[] {
+function rowsOf(key: DeclaredKey, { now }: Shown): Row[] {
+  const { resource } = key;
   const { metadata, spec, status } = resource;
   const ready = readyCondition(resource);
   const api = resource.kind === 'APIKey' ? resource.spec : undefined;
@@ -57,15 +57,9 @@ function rowsOf({ resource, source, managedBy, kept }: DeclaredKey, { now }: Sho
       'Rotation',
       spec.rotation && `revision ${spec.rotation.revision}, ${spec.rotation.overlapSeconds} s of overlap`,
     ],
-    [
-      'Added',
-      metadata.creationTimestamp &&
-        `${metadata.creationTimestamp} (${ago(metadata.creationTimestamp, now)} ago)`,
-    ],
-    ['Declared in', source],
-    ['Manifest', kept, 'warn'],
-    ['Managed by', managedBy && `${managedBy}; it may undo changes that are made elsewhere`, 'warn'],
-    ['Controller', isBehind(resource) ? 'has not seen the last change yet' : undefined, 'warn'],
+    ['Added', metadata.creationTimestamp && timeText(metadata.creationTimestamp, now)],
+    ...sourceRows(key),
+    controllerRow(key),
     ['Hint', status?.hashes === undefined ? spec.hint : undefined],
   ];
 }
@@ -74,11 +68,6 @@ function sourceOf({ spec }: AnyKey): string {
   return spec.secretName === undefined
     ? 'a hash: the key itself is kept nowhere'
     : `generated into the Secret ${spec.secretName}, entry apiKey`;
-}
-
-function isBehind({ metadata, status }: AnyKey): boolean {
-  const seen = status?.observedGeneration;
-  return seen !== undefined && metadata.generation !== undefined && seen < metadata.generation;
 }
 
 function hashesText({ status }: AnyKey, { now, colour }: Shown): string {

@@ -1,8 +1,8 @@
-import { nearest } from '../../resources/nearest.ts';
 import { servedNames } from '../../store/node-models.ts';
 import type { CommandContext } from '../context.ts';
 import { DeclarationError, type Declarations } from '../edit/declarations.ts';
 import { type PlaceFlags, showsStatus } from '../place.ts';
+import { withNearest } from '../with-nearest.ts';
 
 /** Warns of names of an allowlist that no node serves now. Nothing is said if nodes or their models cannot be read. */
 export async function warnOfUnserved(
@@ -19,8 +19,7 @@ export async function warnOfUnserved(
   if (nodes === undefined) return;
   const known = [...new Set(nodes.flatMap(({ resource }) => [...servedNames(resource).keys()]))];
   for (const model of models.filter((name) => !known.includes(name))) {
-    const near = nearest(model, known);
-    const hint = near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
-    err.write(`Warning: no node serves ${JSON.stringify(model)} now${hint}\n`);
+    const warning = `Warning: no node serves ${JSON.stringify(model)} now`;
+    err.write(`${withNearest(warning, model, known)}\n`);
   }
 }

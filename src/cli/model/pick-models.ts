@@ -1,7 +1,7 @@
 import { compileGlob } from '../../resources/glob.ts';
-import { nearest } from '../../resources/nearest.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { servedNames } from '../../store/node-models.ts';
+import { withNearest } from '../with-nearest.ts';
 
 export interface Picked {
   /** Real names of models, by name, with whether each is enabled now. */
@@ -42,10 +42,6 @@ function matching<T extends { readonly name: string }>(word: string, models: rea
 
 function unknownModel(word: string, models: readonly { readonly name: string }[]): string {
   if (/[*?]/.test(word)) return `no model of the node matches ${JSON.stringify(word)}.`;
-  const near = nearest(
-    word,
-    models.map(({ name }) => name),
-  );
-  const remedy = near === undefined ? '' : ` Did you mean ${JSON.stringify(near)}?`;
-  return `the node has no model ${JSON.stringify(word)}.${remedy}`;
+  const known = models.map(({ name }) => name);
+  return withNearest(`the node has no model ${JSON.stringify(word)}`, word, known);
 }

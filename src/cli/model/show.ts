@@ -1,4 +1,3 @@
-import { nearest } from '../../resources/nearest.ts';
 import type { AddCommand } from '../add-command.ts';
 import { CommandError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';
@@ -7,6 +6,7 @@ import { explained } from '../help.ts';
 import { type Column, listText, type OutputFlags, printData, withOutput } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { oneLine } from '../table.ts';
+import { withNearest } from '../with-nearest.ts';
 import { modelObject } from './list.ts';
 import { listedModels } from './listed-models.ts';
 import type { KnownModel, Server } from './servers.ts';
@@ -42,15 +42,11 @@ export const addModelShow: AddCommand = (group, context) => {
 };
 
 function unknownModel(name: string, models: readonly KnownModel[], where: string): CommandError {
-  const near = nearest(
-    name,
-    models.map((model) => model.name),
-  );
-  const remedy =
-    near === undefined ? 'models lists those that are known' : `did you mean ${JSON.stringify(near)}?`;
+  const known = models.map((model) => model.name);
+  const message = `no node knows a model ${JSON.stringify(name)} (${where})`;
   return new CommandError(
     exitCodes.notFound,
-    `no node knows a model ${JSON.stringify(name)} (${where}); ${remedy}`,
+    withNearest(message, name, known, 'the command models lists those that are known'),
   );
 }
 

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { AddCommand } from '../add-command.ts';
-import { CommandError } from '../command-error.ts';
+import { CommandError, usageError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
 import { modelEdits } from '../edit/node-edits.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
 import { managedNotice } from '../managed-notice.ts';
-import { nodeRef } from '../node/name.ts';
+import { namedRef, nodeWords } from '../named.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { oneLine } from '../table.ts';
 import { type WriteFlags, withWriting, writeOptions } from '../writing.ts';
@@ -53,10 +53,10 @@ async function switchModels(
 ): Promise<void> {
   const verb = enabled ? 'enable' : 'disable';
   if ((words.length === 0) !== (flags.all === true)) {
-    throw new CommandError(exitCodes.usage, `name the models to ${verb}, or give --all for every one.`);
+    throw usageError(`name the models to ${verb}, or give --all for every one.`);
   }
   const place = await context.declarations(flags);
-  const ref = nodeRef(place, node);
+  const ref = namedRef(place, nodeWords, node);
   const { resource, managedBy } = await place.get(ref, context.signal);
   const { models, problems } = pickModels(resource, flags.all === true ? ['*'] : words);
   for (const problem of problems) context.err.write(`${context.calledAs}: ${ref.name}: ${problem}\n`);

@@ -1,18 +1,17 @@
 import type { AddCommand } from '../add-command.ts';
-import { CommandError } from '../command-error.ts';
+import { usageError } from '../command-error.ts';
 import type { CommandContext } from '../context.ts';
 import { applyEdits } from '../edit/apply-edits.ts';
-import type { Declarations, Manifest } from '../edit/declarations.ts';
+import type { Declarations, Manifest, Ref } from '../edit/declarations.ts';
 import type { Edit } from '../edit/edit.ts';
 import { sealedKeyEdits } from '../edit/node-edits.ts';
-import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
+import { namedRef, nodeWords } from '../named.ts';
 import { resourceName } from '../output.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { readAll } from '../read-secret.ts';
 import { type WriteFlags, withWriting } from '../writing.ts';
 import { type KeyFlags, keyWish, readKey, secretKeyEdits, withKeyFlags } from './key-flags.ts';
-import { nodeRef } from './name.ts';
 import { type NodeFlags, nodeEdits, withNodeFlags } from './node-flags.ts';
 
 interface Flags extends PlaceFlags, WriteFlags, NodeFlags, KeyFlags {
@@ -41,14 +40,11 @@ async function addOne(context: CommandContext, name: string, flags: Flags): Prom
   const { signal, out, err } = context;
   const { baseUrl } = flags;
   if (baseUrl === undefined) {
-    throw new CommandError(
-      exitCodes.usage,
-      '--base-url is missing: the address of the API, as in https://api.example.com/v1.',
-    );
+    throw usageError('--base-url is missing: the address of the API, as in https://api.example.com/v1.');
   }
   const wish = keyWish(flags);
   const place = await context.declarations(flags);
-  const ref = nodeRef(place, name);
+  const ref = namedRef(place, nodeWords, name);
   const edits: Edit[] = await nodeEdits(flags, () => readAll(context.stdin));
   if (flags.disabled === true) edits.push({ path: ['spec', 'enabled'], value: false });
   if (flags.apiKeySecret !== undefined) edits.push(...secretKeyEdits(flags.apiKeySecret));
@@ -75,7 +71,7 @@ async function addOne(context: CommandContext, name: string, flags: Flags): Prom
 async function keyEdits(
   context: CommandContext,
   place: Declarations,
-  ref: ReturnType<typeof nodeRef>,
+  ref: Ref<'UpstreamNode'>,
   baseURL: string,
   wish: ReturnType<typeof keyWish>,
 ): Promise<readonly Edit[]> {
@@ -85,16 +81,13 @@ async function keyEdits(
   if (from === 'prompt' && !context.isTerminal.stdin) return [];
   const key = await readKey(context, from, `API key of ${ref.name} (not shown; Enter for none): `);
   if (key === undefined && from === 'stdin') {
-    throw new CommandError(
-      exitCodes.usage,
-      'stdin held no API key; pipe it in, or leave out --api-key-stdin.',
-    );
+    throw usageError('stdin held no API key; pipe it in, or leave out --api-key-stdin.');
   }
   return key === undefined ? [] : sealedKeyEdits(place, ref, baseURL, key, context.signal);
 }
 
 function manifestOf(
-  { kind, namespace, name }: ReturnType<typeof nodeRef>,
+  { kind, namespace, name }: Ref<'UpstreamNode'>,
   edits: readonly Edit[],
 ): Manifest<'UpstreamNode'> {
   const { spec } = applyEdits({ spec: {} }, edits);

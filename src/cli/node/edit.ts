@@ -1,22 +1,21 @@
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import type { AddCommand } from '../add-command.ts';
-import { CommandError } from '../command-error.ts';
+import { usageError } from '../command-error.ts';
 import { completes } from '../completion/completes.ts';
 import type { CommandContext } from '../context.ts';
-import type { Declarations, Declared } from '../edit/declarations.ts';
+import { type Declarations, type Declared, refOf } from '../edit/declarations.ts';
 import type { Edit } from '../edit/edit.ts';
 import { clearedKeyEdits, sealedKeyEdits } from '../edit/node-edits.ts';
 import { editInEditor } from '../edit-in-editor.ts';
 import { printEdit } from '../edit-outcome.ts';
 import { editResource } from '../edit-resource.ts';
 import { editorOf } from '../editor.ts';
-import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
+import { namedRef, nodeWords } from '../named.ts';
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { readAll } from '../read-secret.ts';
 import { type WriteFlags, withWriting } from '../writing.ts';
 import { type KeyFlags, keyWish, readKey, secretKeyEdits, withKeyFlags } from './key-flags.ts';
-import { nodeRef } from './name.ts';
 import { type NodeFlags, nodeEdits, withNodeFlags } from './node-flags.ts';
 
 interface Flags extends PlaceFlags, WriteFlags, NodeFlags, KeyFlags {}
@@ -45,13 +44,13 @@ export const addNodeEdit: AddCommand = (group, context) => {
 async function editOne(context: CommandContext, name: string, flags: Flags): Promise<void> {
   const wish = keyWish(flags);
   const place = await context.declarations(flags);
-  const before = await place.get(nodeRef(place, name), context.signal);
+  const before = await place.get(namedRef(place, nodeWords, name), context.signal);
   const edits = await nodeEdits(flags, () => readAll(context.stdin));
   if (edits.length === 0 && wish === 'keep') {
     const editor = editorOf(context);
     if (editor === undefined) {
       const message = 'nothing to change: give flags (node edit --help), or name an editor in EDITOR.';
-      throw new CommandError(exitCodes.usage, message);
+      throw usageError(message);
     }
     return told(context, flags, await editInEditor(context, place, before, editor, flags));
   }
@@ -66,11 +65,11 @@ async function editOne(context: CommandContext, name: string, flags: Flags): Pro
 async function keyEdits(
   context: CommandContext,
   place: Declarations,
-  { resource }: Declared<'UpstreamNode'>,
+  before: Declared<'UpstreamNode'>,
   flags: Flags,
   wish: ReturnType<typeof keyWish>,
 ): Promise<readonly Edit[]> {
-  const { metadata, spec } = resource;
+  const { metadata, spec } = before.resource;
   if (wish === 'clear') return clearedKeyEdits;
   if (wish === 'secret') return secretKeyEdits(flags.apiKeySecret ?? '');
   const baseURL = flags.baseUrl ?? spec.baseURL;
@@ -84,14 +83,11 @@ async function keyEdits(
           from,
           `API key of ${metadata.name} (not shown; Enter keeps the current one): `,
         );
-  if (key !== undefined) {
-    const ref = { kind: 'UpstreamNode', namespace: metadata.namespace, name: metadata.name } as const;
-    return sealedKeyEdits(place, ref, baseURL, key, context.signal);
-  }
+  if (key !== undefined) return sealedKeyEdits(place, refOf(before), baseURL, key, context.signal);
   // A sealed key opens for one origin alone; the node would answer nobody.
   if (moves) {
     const message = `the current key is sealed for ${originOf(spec.baseURL)} and does not open for ${originOf(baseURL)}: give the key again with --api-key-stdin, or remove it with --clear-api-key.`;
-    throw new CommandError(exitCodes.usage, message);
+    throw usageError(message);
   }
   return [];
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { errorText } from '../../observe/error-text.ts';
-import { CommandError } from '../command-error.ts';
+import { CommandError, usageError } from '../command-error.ts';
 import type { CommandContext } from '../context.ts';
 import type { Edit } from '../edit/edit.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -30,8 +30,7 @@ export function keyWish(
   flags: KeyFlags & Pick<NodeFlags, 'modelsFile'>,
 ): 'keep' | 'stdin' | 'prompt' | 'clear' | 'secret' {
   if (flags.apiKey !== undefined) {
-    throw new CommandError(
-      exitCodes.usage,
+    throw usageError(
       '--api-key takes no key: an argument stays in the shell history and shows in the list of processes. ' +
         'Pipe the key in with --api-key-stdin, or type it when asked.',
     );
@@ -50,14 +49,13 @@ export function keyWish(
       clear: '--clear-api-key',
       secret: '--api-key-secret',
     };
-    throw new CommandError(
-      exitCodes.usage,
+    throw usageError(
       `${names[wish ?? 'stdin']} and ${names[other]} exclude each other; leave one of them out.`,
     );
   }
   if (wish === 'stdin' && flags.modelsFile === '-') {
     const message = '--api-key-stdin and --models-file - both read stdin; leave one of them out.';
-    throw new CommandError(exitCodes.usage, message);
+    throw usageError(message);
   }
   return wish ?? 'keep';
 }
@@ -69,14 +67,14 @@ export async function readKey(
   prompt: string,
 ): Promise<string | undefined> {
   if (from === 'prompt' && !context.isTerminal.stdin) {
-    throw new CommandError(exitCodes.usage, 'nobody can type a key here: pipe it in with --api-key-stdin.');
+    throw usageError('nobody can type a key here: pipe it in with --api-key-stdin.');
   }
   try {
     const key = await readSecret(prompt, context.stdin, context.err, { mayBeEmpty: true });
     return key === '' ? undefined : key;
   } catch (error) {
     if (error instanceof GivenUp) throw new CommandError(exitCodes.interrupted, '');
-    throw new CommandError(exitCodes.usage, errorText(error));
+    throw usageError(errorText(error));
   }
 }
 
@@ -84,10 +82,7 @@ export async function readKey(
 export function secretKeyEdits(text: string): Edit[] {
   const [name = '', key, ...more] = text.split('/');
   if (name === '' || key === '' || more.length > 0) {
-    throw new CommandError(
-      exitCodes.usage,
-      `--api-key-secret: ${JSON.stringify(text)} is not NAME or NAME/ENTRY.`,
-    );
+    throw usageError(`--api-key-secret: ${JSON.stringify(text)} is not NAME or NAME/ENTRY.`);
   }
   return [
     { path: ['spec', 'encryptedAPIKey'], remove: true },

@@ -3,9 +3,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { errorCode, errorText } from '../../observe/error-text.ts';
 import { nativeFormats } from '../../resources/formats.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
-import { CommandError } from '../command-error.ts';
+import { usageError } from '../command-error.ts';
 import type { Edit } from '../edit/edit.ts';
-import { exitCodes } from '../exit-codes.ts';
 import { collected } from '../place.ts';
 
 /** The flags that say what a node is to be, for `node add` and `node edit`. */
@@ -96,10 +95,7 @@ async function fileText(file: string): Promise<string> {
     return await readFile(file, 'utf8');
   } catch (error) {
     const code = errorCode(error) ?? errorText(error);
-    throw new CommandError(
-      exitCodes.usage,
-      `--models-file: ${file} cannot be read (${code}); name a readable file.`,
-    );
+    throw usageError(`--models-file: ${file} cannot be read (${code}); name a readable file.`);
   }
 }
 

@@ -8,11 +8,12 @@ import { syncEdit } from '../edit/node-edits.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { forEachName } from '../for-each-name.ts';
 import { explained } from '../help.ts';
+import { namedRef, nodeWords } from '../named.ts';
 import { resourceName } from '../output.ts';
 import { duration, type PlaceFlags, showsStatus, withPlace } from '../place.ts';
+import { cannotWait, watchUntil } from '../watch-until.ts';
 import { type WriteFlags, withWriting, writeOptions } from '../writing.ts';
-import { nodeRef } from './name.ts';
-import { type AskedSync, type SyncOutcome, syncOutcome } from './sync-outcome.ts';
+import { type AskedSync, syncOutcome } from './sync-outcome.ts';
 
 interface Flags extends PlaceFlags, WriteFlags {
   readonly wait: boolean;
@@ -39,7 +40,7 @@ export const addNodeSync: AddCommand = (group, context) => {
       let failure: unknown;
       try {
         await forEachName(context, names, async (name) => {
-          const ref = nodeRef(place, name);
+          const ref = namedRef(place, nodeWords, name);
           const { resource } = await place.get(ref, context.signal);
           const request = context.clock.wall().toISOString();
           await place.edit(ref, [syncEdit(request)], writeOptions(flags), context.signal);
@@ -71,9 +72,7 @@ async function afterAsking(
     context.out.write(`${resourceName(before)} asked to sync${dryRun ? ' (dry run)' : ''}\n`);
   }
   if (flags.wait && !dryRun) {
-    context.err.write(
-      "What came of it stands in the gateway's data folder: add --data DIR to wait for it.\n",
-    );
+    context.err.write(cannotWait);
   }
 }
 
@@ -84,54 +83,35 @@ async function waitForAll(
   timeoutMs: number,
 ): Promise<void> {
   const waiting = new Map(asked);
-  const failed: SyncOutcome[] = [];
-  const done = new AbortController();
+  let hasFailed = false;
   const { clock, err, out, calledAs } = context;
-  const told = (): void => {
-    err.write(`Waiting for ${[...waiting.keys()].join(', ')} …\n`);
-  };
-  const cancelTimeout = timeoutMs > 0 ? clock.after(timeoutMs, () => done.abort()) : () => {};
   let cancelReminder = () => {};
   const remind = (): void => {
-    cancelReminder = clock.after(reminderMs, () => {
-      told();
-      remind();
-    });
+    err.write(`Waiting for ${[...waiting.keys()].join(', ')} …\n`);
+    cancelReminder = clock.after(reminderMs, remind);
   };
-  if (context.isTerminal.stderr) {
-    told();
-    remind();
-  }
+  if (context.isTerminal.stderr) remind();
   try {
-    await place.watch(
-      'UpstreamNode',
-      place.namespace,
-      ({ ref, after }) => {
-        const sync = waiting.get(ref.name);
-        const outcome = sync === undefined ? undefined : syncOutcome(sync, after?.resource);
-        if (outcome === undefined) return;
-        waiting.delete(ref.name);
-        if (outcome.failed) {
-          failed.push(outcome);
-          err.write(`${calledAs}: ${ref.name}: ${outcome.text}\n`);
-        } else {
-          out.write(`upstreamnode.modelgateway.dev/${ref.name} ${outcome.text}\n`);
-        }
-        if (waiting.size === 0) done.abort();
-      },
-      AbortSignal.any([context.signal, done.signal]),
-    );
-  } catch (error) {
-    if (!done.signal.aborted) throw error;
+    await watchUntil(context, place, 'UpstreamNode', timeoutMs, ({ ref, after }) => {
+      const sync = waiting.get(ref.name);
+      const outcome = sync === undefined ? undefined : syncOutcome(sync, after?.resource);
+      if (outcome === undefined) return false;
+      waiting.delete(ref.name);
+      if (outcome.failed) {
+        hasFailed = true;
+        err.write(`${calledAs}: ${ref.name}: ${outcome.text}\n`);
+      } else {
+        out.write(`upstreamnode.modelgateway.dev/${ref.name} ${outcome.text}\n`);
+      }
+      return waiting.size === 0;
+    });
   } finally {
-    cancelTimeout();
     cancelReminder();
   }
-  context.signal.throwIfAborted();
   if (waiting.size > 0) {
     const names = [...waiting.keys()].join(', ');
     const message = `not synced in ${timeoutMs / 1_000} s: ${names}. Is the controller running? Wait longer with --timeout.`;
     throw new CommandError(exitCodes.timeout, message);
   }
-  if (failed.length > 0) throw new CommandError(exitCodes.failed, '');
+  if (hasFailed) throw new CommandError(exitCodes.failed, '');
 }

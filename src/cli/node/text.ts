@@ -2,34 +2,35 @@ import { lastSuccessfulSync } from '../../resources/last-successful-sync.ts';
 import { nodeCondition } from '../../resources/node-condition.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { servedNames } from '../../store/node-models.ts';
-import { ago } from '../ago.ts';
 import { conditionsText } from '../conditions-text.ts';
 import type { Declared } from '../edit/declarations.ts';
-import { oneLine, plainCells, type Tint, table, tinted } from '../table.ts';
+import {
+  controllerRow,
+  type Row,
+  rowsText,
+  type Shown,
+  sectionsText,
+  sourceRows,
+  timeText,
+} from '../rows.ts';
+import { oneLine, plainCells, table, tinted } from '../table.ts';
 import { tintOfPhase } from './columns.ts';
-
-interface Shown {
-  readonly now: Date;
-  readonly colour: boolean;
-}
-
-type Row = readonly [name: string, value: string, tint?: Tint | undefined];
 
 /** Everything about a node, for people: what is declared, what was found, conditions, models. */
 export function nodeText(node: Declared<'UpstreamNode'>, shown: Shown): string {
-  const sections = [
-    rowsText([...identity(node, shown), ...connection(node.resource), ...found(node.resource, shown)], shown),
+  const rows = [...identity(node, shown), ...connection(node.resource), ...found(node, shown)];
+  return sectionsText(
+    rowsText(rows, shown),
     conditionsText(node.resource.status?.conditions, shown),
     modelsText(node.resource, shown),
-  ];
-  return sections.filter((section) => section !== '').join('\n');
+  );
 }
 
-function identity({ resource, source, managedBy, kept }: Declared<'UpstreamNode'>, { now }: Shown): Row[] {
-  const { metadata, spec, status } = resource;
+function identity(node: Declared<'UpstreamNode'>, { now }: Shown): Row[] {
+  const { metadata, spec, status } = node.resource;
   const phase = status?.phase ?? 'unknown';
   const shownCondition = nodeCondition(status?.conditions);
-  return present([
+  return [
     ['Name', metadata.name],
     ['Namespace', metadata.namespace],
     ['Display name', spec.displayName],
@@ -38,15 +39,13 @@ function identity({ resource, source, managedBy, kept }: Declared<'UpstreamNode'
     ['Enabled', spec.enabled ? 'yes' : 'no: it gets no requests', spec.enabled ? undefined : 'warn'],
     ['Being deleted', metadata.deletionTimestamp && `since ${metadata.deletionTimestamp}`, 'warn'],
     ['Added', metadata.creationTimestamp && timeText(metadata.creationTimestamp, now)],
-    ['Declared in', source],
-    ['Manifest', kept, 'warn'],
-    ['Managed by', managedBy && `${managedBy}; it may undo changes that are made elsewhere`, 'warn'],
-  ]);
+    ...sourceRows(node),
+  ];
 }
 
 function connection({ spec, status }: UpstreamNode): Row[] {
   const { sync, healthCheck, timeouts, tls } = spec;
-  return present([
+  return [
     ['URL', spec.baseURL],
     ['API key', keyText(spec, status?.apiKeySet)],
     ['Authentication', spec.authentication],
@@ -95,7 +94,7 @@ function connection({ spec, status }: UpstreamNode): Row[] {
         .map(([name, value]) => `${name}=${Array.isArray(value) ? value.join('|') : String(value)}`)
         .join(', '),
     ],
-  ]);
+  ];
 }
 
 /** So that a time of minutes ago does not read as checks that stopped: they may be seconds apart. */
@@ -104,18 +103,17 @@ function checkText(time: string | undefined, now: Date): string {
   return time === undefined ? text : `${text}; written at most every 5 minutes while nothing changes`;
 }
 
-function found({ metadata, status }: UpstreamNode, { now }: Shown): Row[] {
+function found(node: Declared<'UpstreamNode'>, { now }: Shown): Row[] {
+  const { status } = node.resource;
   if (status === undefined) return [['Found', 'nothing yet: no controller has looked at it', 'warn']];
-  const seen = status.observedGeneration;
-  const isBehind = seen !== undefined && metadata.generation !== undefined && seen < metadata.generation;
-  return present([
+  return [
     ['Last sync', timeText(lastSuccessfulSync(status), now)],
     ['Last try', status.lastSyncError === undefined ? undefined : timeText(status.lastSyncTime, now), 'bad'],
     ['Last sync error', status.lastSyncError, 'bad'],
     ['Last health check', checkText(status.lastHealthCheckTime, now)],
     ['Last asked to sync', status.lastHandledSyncRequest],
-    ['Controller', isBehind ? 'has not seen the last change yet' : undefined, 'warn'],
-  ]);
+    controllerRow(node),
+  ];
 }
 
 function modelsText(node: UpstreamNode, { colour }: Shown): string {
@@ -169,24 +167,4 @@ function keyText(
 function callersText({ from, names }: UpstreamNode['spec']['callerNamespaces']): string {
   if (from === 'Same') return "the node's own namespace";
   return from === 'All' ? 'every namespace' : `its own namespace and ${(names ?? []).join(', ')}`;
-}
-
-function timeText(time: string | undefined, now: Date): string {
-  return time === undefined ? 'never' : `${time} (${ago(time, now)} ago)`;
-}
-
-function present(rows: readonly (readonly [string, string | undefined, tint?: Tint | undefined])[]): Row[] {
-  return rows.flatMap(([name, value, tint]) =>
-    value === undefined || value === '' ? [] : [[name, value, tint]],
-  );
-}
-
-function rowsText(rows: readonly Row[], { colour }: Shown): string {
-  return table(
-    rows.map(([name, text, tint]) => [
-      { text: `${name}:`, tint: undefined },
-      { text, tint },
-    ]),
-    colour,
-  );
 }

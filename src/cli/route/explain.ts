@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, Option } from 'commander';
-import { nearest } from '../../resources/nearest.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import type { CallerFormat } from '../../routing/caller-format.ts';
 import { type Explanation, explainRoute } from '../../routing/explain/explain.ts';
@@ -14,10 +13,12 @@ import { DeclarationError, type Declarations } from '../edit/declarations.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explained } from '../help.ts';
 import { hintedCommands } from '../hinted-commands.ts';
-import { apiKeyWords, keyRef } from '../key/kind.ts';
+import { apiKeyWords } from '../key/kind.ts';
+import { namedRef } from '../named.ts';
 import { listText, type OutputFlags, printData, withOutput } from '../output.ts';
 import { connectCluster, isFolder, type PlaceFlags, showsStatus, withPlace } from '../place.ts';
 import { readAll } from '../read-secret.ts';
+import { withNearest } from '../with-nearest.ts';
 import { adminCircuits, defaultAdminURL } from './admin-circuits.ts';
 import { anyKeyOf, keyEntryOf, refusedKey } from './asking-key.ts';
 import { declaredView } from './declared-view.ts';
@@ -99,9 +100,8 @@ async function explainOne(context: CommandContext, model: string, flags: Flags):
   await print(context, flags, explanation, { asked, gateways, refused, unknown });
   if (explanation.refusal === 'model_not_found') {
     const names = nodes.flatMap((node) => [...servedNames(node).keys()]);
-    const near = nearest(model, names);
-    const hint = near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
-    throw new CommandError(exitCodes.notFound, `no node takes requests for ${JSON.stringify(model)}${hint}`);
+    const message = `no node takes requests for ${JSON.stringify(model)}`;
+    throw new CommandError(exitCodes.notFound, withNearest(message, model, names));
   }
   if (explanation.refusal !== undefined || refused !== undefined)
     throw new CommandError(exitCodes.failed, '');
@@ -144,7 +144,7 @@ async function print(
 
 async function keyOf({ signal }: CommandContext, place: Declarations, { key }: Flags): Promise<KeyEntry> {
   if (key === undefined) return anyKeyOf(place.namespace);
-  const { resource } = await place.get(keyRef(place, apiKeyWords, key), signal);
+  const { resource } = await place.get(namedRef(place, apiKeyWords, key), signal);
   return resource.kind === 'APIKey' ? keyEntryOf(resource) : anyKeyOf(place.namespace);
 }
 

@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { changedFields, overlaps } from '../../../src/cli/changed-fields.ts';
 import { confirm } from '../../../src/cli/confirm.ts';
 import type { Declared } from '../../../src/cli/edit/declarations.ts';
+import { changedFields, overlaps } from '../../../src/cli/edit/difference.ts';
 import { pickModels } from '../../../src/cli/model/pick-models.ts';
 import { knownModels } from '../../../src/cli/model/servers.ts';
 import { syncOutcome } from '../../../src/cli/node/sync-outcome.ts';
