@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { conditionOf } from '../resources/condition-of.ts';
 import type { Condition } from '../resources/conditions.ts';
 import type { Reason } from '../resources/reasons.ts';
@@ -20,8 +21,9 @@ export type Progress = 'Settled' | 'Reconciling' | 'Stalled';
 const longestMessage = 1_024;
 
 /**
- * The conditions to write: `observations`, and `Reconciling` or `Stalled` (never both, absent when not true) with the
- * reason and message of the first observation, which must be `Ready`. `lastTransitionTime` is carried over from
+ * The conditions to write: `observations`, and `Reconciling` or `Stalled` (never both true) with the
+ * reason and message of the first observation, which must be `Ready`. One that is not true is left out, except that one which
+ * another manager left in `before` is set to False, because an apply cannot remove it. `lastTransitionTime` is carried over from
  * `before` where the status of a type did not flip.
  */
 export function conditionList(
@@ -32,10 +34,11 @@ export function conditionList(
   nowMs: number,
 ): Condition[] {
   const [ready] = observations;
-  const wanted =
-    progress === 'Settled'
-      ? observations
-      : [...observations, { ...ready, type: progress, status: 'True' as const }];
+  const markers = markerTypes.flatMap((type) => {
+    const status = type === progress ? 'True' : isLeftOver(before, type) ? 'False' : undefined;
+    return status === undefined ? [] : [{ ...ready, type, status } as const];
+  });
+  const wanted = [...observations, ...markers];
   const list = wanted.map(({ type, status, reason, message }) => {
     const old = conditionOf(before, type);
     return shared({
@@ -50,6 +53,39 @@ export function conditionList(
     });
   });
   return sharedList(list);
+}
+
+const markerTypes = ['Reconciling', 'Stalled'] as const;
+
+/**
+ * Whether another manager wrote this marker: ours say what `Ready` says. `InvalidSpec` is written by a patch, so that an apply cannot
+ * remove it either.
+ */
+function isLeftOver(before: readonly Condition[] | undefined, type: string): boolean {
+  const [marker, ready] = [conditionOf(before, type), conditionOf(before, 'Ready')];
+  if (marker === undefined) return false;
+  const isOurs =
+    marker.reason === ready?.reason &&
+    marker.message === ready.message &&
+    marker.observedGeneration === ready.observedGeneration;
+  return !isOurs || (marker.status === 'True' && marker.reason === 'InvalidSpec');
+}
+
+/**
+ * Whether a status is stored as it was planned. Conditions of other managers and markers that are not true do not count: an apply
+ * would not remove them, so that every reconcile would write.
+ */
+export function isStored<S extends { readonly conditions?: readonly Condition[] | undefined }>(
+  stored: S | undefined,
+  planned: S,
+): boolean {
+  if (stored === undefined || isDeepStrictEqual(stored, planned)) return stored !== undefined;
+  const isPlanned = (type: string): boolean => conditionOf(planned.conditions, type) !== undefined;
+  const isLeft = markerTypes.some(
+    (type) => !isPlanned(type) && conditionOf(stored.conditions, type)?.status === 'True',
+  );
+  const conditions = planned.conditions?.map(({ type }) => conditionOf(stored.conditions, type));
+  return !isLeft && isDeepStrictEqual({ ...stored, conditions }, planned);
 }
 
 const mostShared = 1_000;

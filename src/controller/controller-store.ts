@@ -16,6 +16,9 @@ export type ControllerStore = Pick<
   | 'applySecret'
   | 'ownSecret'
   | 'publishSealingRecipient'
+  | 'rejection'
+  | 'rejections'
+  | 'writeConditions'
   | 'recordEvent'
 >;
 
@@ -40,6 +43,9 @@ export function fencedStore(store: Store, isLeaderValid: () => boolean): Control
     subscribe: (listener) => store.subscribe(listener),
     whenSynced: (signal) => store.whenSynced(signal),
     readSecret: (namespace, name, signal) => store.readSecret(namespace, name, signal),
+    rejection: (kind, namespace, name) => store.rejection?.(kind, namespace, name),
+    rejections: () => store.rejections?.() ?? [],
+    writeConditions: fenced(async (...given) => store.writeConditions?.(...given)),
     recordEvent: (event) => store.recordEvent(event),
     writeStatus: async (kind, resource, status, signal) => {
       await fenced(() => store.writeStatus(kind, resource, status, signal))();

@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts';
 import type { Pools } from '../upstream/pools.ts';
 import type { Clock } from './clock.ts';
 import { fencedStore } from './controller-store.ts';
+import { unlessInvalid } from './invalid-spec.ts';
 import { keyReconcile } from './keys/reconcile.ts';
 import { type ControllerMetrics, createControllerMetrics } from './metrics.ts';
 import { Queue } from './queue.ts';
@@ -59,23 +60,28 @@ export async function runController(options: ControllerOptions): Promise<void> {
   const masterKeys = controllerOf('masterkey', clock, metrics);
   const sealing = controllerOf('sealing', clock, metrics);
   const { randomBytes, gatewayURL, homeNamespace } = options;
-  const keyTools = { store, clock, randomBytes, gatewayURL, homeNamespace };
+  const tools = { store, clock };
+  const keyTools = { ...tools, randomBytes, gatewayURL, homeNamespace };
   const reconcilers: Reconciler[] = [
     nodes.with(
-      nodeReconcile({
-        store,
-        ask: askOver(options.pools, clock.now),
-        metrics,
-        clock,
-        log,
-        queue: nodes.queue,
-        release: (id) => options.pools.release(id),
-        concurrency: options.contacts ?? defaultContacts,
-        signal,
-      }),
+      unlessInvalid(
+        'UpstreamNode',
+        tools,
+        nodeReconcile({
+          store,
+          ask: askOver(options.pools, clock.now),
+          metrics,
+          clock,
+          log,
+          queue: nodes.queue,
+          release: (id) => options.pools.release(id),
+          concurrency: options.contacts ?? defaultContacts,
+          signal,
+        }),
+      ),
     ),
-    apiKeys.with(keyReconcile('APIKey', keyTools)),
-    masterKeys.with(keyReconcile('MasterKey', keyTools)),
+    apiKeys.with(unlessInvalid('APIKey', tools, keyReconcile('APIKey', keyTools))),
+    masterKeys.with(unlessInvalid('MasterKey', tools, keyReconcile('MasterKey', keyTools))),
     sealing.with(sealingReconcile(store)),
   ];
 

@@ -49,6 +49,7 @@ export class Waker {
    */
   wakeAll(urgency: Urgency): void {
     this.#wakeSealing(urgency);
+    for (const { kind, metadata } of this.#store.rejections?.() ?? []) this.#add(kind, metadata, urgency);
     const rest = this.#everything();
     const turn = (): void => {
       for (let count = 0; count < mostPerTurn; count += 1) {
@@ -94,6 +95,9 @@ export class Waker {
         return;
       case 'Sealing':
         this.#wakeSealing('Urgent');
+        return;
+      case 'Rejection':
+        this.#add(change.of, change, 'Urgent');
         return;
     }
   }

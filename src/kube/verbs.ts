@@ -79,10 +79,10 @@ export function mergePatch(
   client: KubeClient,
   path: string,
   body: object,
-  options: CallOptions = {},
+  options: WriteCallOptions = {},
 ): Promise<unknown> {
   return client.request({
-    ...options,
+    ...writeQuery(options),
     method: 'PATCH',
     path,
     body,

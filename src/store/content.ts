@@ -5,7 +5,7 @@ import { KeyIndex } from './key-index.ts';
 import { ModelIndex } from './model-index.ts';
 import { NodeEntries, type OpenSealed, type WantSecret } from './node-entries.ts';
 import { sealingIdentitiesOf, sealingSecretName } from './sealing.ts';
-import type { Change, Kind, ResourceOf, View } from './store.ts';
+import type { Change, Kind, Rejection, ResourceOf, View } from './store.ts';
 
 type AnyResource = ResourceOf[Kind];
 type Names = Map<string, AnyResource>;
@@ -39,6 +39,7 @@ export class Content implements View {
   readonly #nodes: NodeEntries;
   readonly #internalErrors: InternalErrors;
   readonly #sealingNamespace: string;
+  readonly #rejections = new Map<string, Rejection>();
   readonly #listeners = new Set<(change: Change) => void>();
   readonly #unheard: Change[] = [];
   #telling = false;
@@ -161,6 +162,30 @@ export class Content implements View {
       this.#models.replace(this.#nodes.remove(`${namespace}/${name}`), undefined);
     else this.#keys.replace(before, undefined);
     this.#tell(changeOf(kind, namespace, name, before, undefined));
+  }
+
+  /** Takes that the newest version of an object does not parse. Returns false if that is known of this generation. */
+  reject(rejection: Rejection): boolean {
+    const { kind, metadata } = rejection;
+    const { namespace, name, uid, generation } = metadata;
+    const id = `${kind}/${namespace}/${name}`;
+    const known = this.#rejections.get(id)?.metadata;
+    this.#rejections.set(id, rejection);
+    this.#tell({ kind: 'Rejection', of: kind, namespace, name });
+    return known?.uid !== uid || known?.generation !== generation;
+  }
+
+  /** Takes that an object parses, or no longer exists. */
+  accept(kind: Kind, namespace: string, name: string): void {
+    this.#rejections.delete(`${kind}/${namespace}/${name}`);
+  }
+
+  rejection(kind: Kind, namespace: string, name: string): Rejection | undefined {
+    return this.#rejections.get(`${kind}/${namespace}/${name}`);
+  }
+
+  rejections(): Iterable<Rejection> {
+    return this.#rejections.values();
   }
 
   /** Takes a complete list of one kind, in one namespace or in all: sets what is in it and removes what is not. */

@@ -1,6 +1,8 @@
 import type { ApiKey } from '../resources/api-key.ts';
+import type { Condition } from '../resources/conditions.ts';
 import type { NativeFormat } from '../resources/formats.ts';
 import type { MasterKey } from '../resources/master-key.ts';
+import type { Problem } from '../resources/problem.ts';
 import type { Reason } from '../resources/reasons.ts';
 import type { Secret } from '../resources/secret.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
@@ -13,6 +15,21 @@ export interface ResourceOf {
   MasterKey: MasterKey;
 }
 export type Kind = keyof ResourceOf;
+
+/** An object of the API server that does not parse. Its last good version, if there is one, stays in force. */
+export interface Rejection {
+  readonly kind: Kind;
+  readonly metadata: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string | undefined;
+    readonly resourceVersion: string | undefined;
+    readonly generation: number | undefined;
+  };
+  /** The conditions of its status. */
+  readonly conditions: readonly Condition[];
+  readonly problems: readonly Problem[];
+}
 
 /**
  * What changed in the store. `before` is absent when the resource is new, `after` when it is gone. A Secret change
@@ -31,7 +48,8 @@ export type Change =
     }[Kind]
   | { readonly kind: 'Secret'; readonly namespace: string; readonly name: string }
   | { readonly kind: 'Credentials'; readonly namespace: string; readonly name: string }
-  | { readonly kind: 'Sealing' };
+  | { readonly kind: 'Sealing' }
+  | { readonly kind: 'Rejection'; readonly of: Kind; readonly namespace: string; readonly name: string };
 
 /** A caller key as requests need it: what the hash of a key text leads to. Immutable. */
 export interface KeyEntry {
@@ -130,6 +148,15 @@ export interface Store extends View {
     kind: K,
     resource: ResourceOf[K],
     status: NonNullable<ResourceOf[K]['status']>,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** The object if its newest version does not parse. Absent where manifests are checked before they are stored. */
+  rejection?(kind: Kind, namespace: string, name: string): Rejection | undefined;
+  rejections?(): Iterable<Rejection>;
+  /** Replaces the conditions of an object that does not parse, and sets the generation that they are about. */
+  writeConditions?(
+    rejection: Rejection,
+    conditions: readonly Condition[],
     signal: AbortSignal,
   ): Promise<void>;
   /** The Secret as its source has it now, not as cached. */

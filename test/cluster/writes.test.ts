@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RoleProcess } from '../support/processes.ts';
-import type { Stored } from '../support/resources.ts';
+import { condition, resourcePathOf, type Stored } from '../support/resources.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
 // Each write of a status goes to every gateway: with nothing new there must be none.
@@ -41,6 +41,18 @@ async function writeRequests(process: RoleProcess | undefined): Promise<string[]
     .split('\n')
     .filter((line) => /^rest_client_requests_total\{.*method="(POST|PATCH|DELETE)"/.test(line))
     .sort();
+}
+
+/** Writes conditions as another manager, one of them of our own types, such as a backup that restores statuses. */
+async function leaveConditions(name: string): Promise<void> {
+  const path = resourcePathOf('UpstreamNode', stage.home, name);
+  const { status } = await stage.resources.get('UpstreamNode', stage.home, name);
+  const left = ['Stalled', 'example.com/Audited'].map((type) => ({
+    ...{ type, status: 'True', reason: 'Left', message: 'another manager wrote this' },
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  }));
+  const conditions = [...(status?.conditions ?? []), ...left];
+  await stage.cluster.client.ask('PATCH', `${path}/status`, { body: { status: { conditions } } });
 }
 
 test('while nothing changes nothing is written, however often nodes are checked', async () => {
@@ -97,6 +109,10 @@ test('while nothing changes nothing is written, however often nodes are checked'
   for (const name of ['issued', 'hopeless', 'brought', 'expired']) {
     await stage.until(`${name} is judged`, 'APIKey', name, isJudged);
   }
+  await leaveConditions('well');
+  const isCleared = (node: Stored) => !condition(node, 'Stalled')?.startsWith('True');
+  const cleared = await stage.until('Stalled is cleared', 'UpstreamNode', 'well', isCleared);
+  expect(condition(cleared, 'example.com/Audited')).toBe('True Left');
   // The last Events are on their way.
   await new Promise((resolve) => setTimeout(resolve, 2_000));
 

@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import { timeOf } from '../../resources/time.ts';
-import { conditionList, type Observation, type Progress } from '../conditions.ts';
+import { conditionList, isStored, type Observation, type Progress } from '../conditions.ts';
 import { type CurrentKey, nextHashes } from './hashes.ts';
 import { adoptAnnotation, type Key, type KeyStatus } from './key.ts';
 
@@ -123,7 +122,7 @@ export function planKey(facts: KeyFacts): KeyPlan {
     ),
   };
   return {
-    status: isDeepStrictEqual(key.status, candidate) ? undefined : candidate,
+    status: isStored(key.status, candidate) ? undefined : candidate,
     ready,
     nextDueMs: nextDue(facts, hashes),
   };

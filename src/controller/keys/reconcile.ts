@@ -6,7 +6,6 @@ import type { Secret } from '../../resources/secret.ts';
 import { StoreError } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { ControllerStore } from '../controller-store.ts';
-import { Echo } from '../echo.ts';
 import type { Reconcile, ReconcileContext } from '../reconciler.ts';
 import type { CurrentKey } from './hashes.ts';
 import { isGenerated, type Key, type KeyStatus, textKindOf, wantedRevision } from './key.ts';
@@ -34,13 +33,11 @@ const waitMs = 5_000;
  */
 export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
   const { store, clock } = tools;
-  const echo = new Echo<Key>(clock.now);
 
   async function write(key: Key, status: KeyStatus, signal: AbortSignal): Promise<Key> {
     if (key.kind === 'APIKey') await store.writeStatus('APIKey', key, status, signal);
     else await store.writeStatus('MasterKey', key, status, signal);
     const shown = store.get(kind, key.metadata.namespace, key.metadata.name);
-    echo.wrote(key, status, shown);
     // With its new version: the API server refuses a second write over the version of the first.
     return shown !== undefined && isDeepStrictEqual(shown.status, status) ? shown : { ...key, status };
   }
@@ -87,19 +84,16 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     const { signal } = context;
     const [namespace = '', name = ''] = id.split('/');
     const shown = store.get(kind, namespace, name);
-    if (shown === undefined) {
-      echo.forget(id);
-      return {};
-    }
+    if (shown === undefined) return {};
     try {
-      const { facts, awaits } = await secured(echo.newest(shown), context);
+      const { facts, awaits } = await secured(shown, context);
       const nextDueMs = await publish(facts, signal);
       if (awaits) return { requeueAfterMs: waitMs };
       return nextDueMs === undefined ? {} : { requeueAfterMs: Math.max(nextDueMs - clock.now(), 0) };
     } catch (error) {
       if (error instanceof StoreError && (error.reason === 'Forbidden' || error.reason === 'Invalid')) {
         // The person who must act on it may not be able to read this log, but reads the condition.
-        await publish(failedFacts(echo.newest(shown), error.message, tools), signal);
+        await publish(failedFacts(shown, error.message, tools), signal);
       }
       throw error;
     }

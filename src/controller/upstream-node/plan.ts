@@ -1,7 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
 import { timeOf, timeText } from '../../resources/time.ts';
 import type { UpstreamNodeStatus } from '../../resources/upstream-node.ts';
-import { conditionList, type Observation } from '../conditions.ts';
+import { conditionList, isStored, type Observation } from '../conditions.ts';
 import { type DueContact, dueContact, nextDue } from './due.ts';
 import { type NodeEvent, nodeEvents } from './events.ts';
 import { type Finding, finding } from './finding.ts';
@@ -44,7 +43,7 @@ export function plan(gathered: Gathered): NodePlan {
   const remembered = remember(gathered, found);
   const models = modelsOf(gathered, found);
   const candidate = settled(gathered, found, statusOf(gathered, found, remembered, models));
-  const status = isDeepStrictEqual(node.status, candidate) ? undefined : candidate;
+  const status = isStored(node.status, candidate) ? undefined : candidate;
   const after: Gathered = {
     ...gathered,
     node: { ...node, status: candidate },
@@ -221,5 +220,5 @@ function settled(
   if (sync !== undefined && status.lastSyncError !== undefined && isFresh(before.lastSyncTime)) {
     kept.lastSyncTime = before.lastSyncTime;
   }
-  return isDeepStrictEqual(kept, before) ? kept : status;
+  return isStored(before, kept) ? kept : status;
 }

@@ -3,7 +3,6 @@ import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import type { NodeEntry } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { ControllerStore } from '../controller-store.ts';
-import { Echo } from '../echo.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import type { Queue } from '../queue.ts';
 import type { Reconcile } from '../reconciler.ts';
@@ -51,13 +50,11 @@ interface Tracked {
 export function nodeReconcile(tools: NodeTools): Reconcile {
   const { store, clock, queue, metrics } = tools;
   const tracked = new Map<string, Tracked>();
-  const echo = new Echo<UpstreamNode>(clock.now);
   const contacts = new Contacts(tools.concurrency, metrics.contactsInFlight);
 
   function forget(id: string): void {
     tracked.get(id)?.inFlight?.abort.abort();
     tracked.delete(id);
-    echo.forget(id);
   }
 
   function track(entry: NodeEntry): Tracked {
@@ -111,18 +108,16 @@ export function nodeReconcile(tools: NodeTools): Reconcile {
       return {};
     }
     const own = track(entry);
-    const seen = { ...entry, resource: echo.newest(entry.resource) };
     const { ended } = own;
-    const gathered = gather(seen, own.memory, ended, clock.now());
+    const gathered = gather(entry, own.memory, ended, clock.now());
     const decided = plan(gathered);
     if (decided.status !== undefined) {
-      await store.writeStatus('UpstreamNode', seen.resource, decided.status, signal);
-      echo.wrote(seen.resource, decided.status, store.get('UpstreamNode', namespace, name));
+      await store.writeStatus('UpstreamNode', entry.resource, decided.status, signal);
       debug({ phase: decided.status.phase }, 'Updated status of UpstreamNode');
     }
     own.memory = decided.memory;
     if (own.ended === ended) own.ended = undefined;
-    for (const event of decided.events) store.recordEvent({ ...event, regarding: regarding(seen.resource) });
+    for (const event of decided.events) store.recordEvent({ ...event, regarding: regarding(entry.resource) });
     if (decided.contact !== undefined) {
       const { kind, cause } = decided.contact;
       debug({ kind, cause }, 'Contacting UpstreamNode');

@@ -23,6 +23,7 @@ import { type Kind, type ResourceOf, type Store, StoreError } from '../store.ts'
 import { type FirstList, FirstLists } from './first-lists.ts';
 import { followSecrets } from './kubernetes-secrets.ts';
 import { OwnKeys } from './own-keys.ts';
+import { storedConditions } from './stored-conditions.ts';
 import { toStoreError } from './to-store-error.ts';
 
 const fieldManager = 'modelgateway-controller';
@@ -86,20 +87,26 @@ export function openKubernetesStore(options: {
     if (good !== undefined && isSameVersion(good.metadata, said)) return good;
     const parsed = parseStored(document);
     if ('resource' in parsed) {
+      content.accept(kind, namespace, name);
       const taken = compact(parsed.resource, document);
       return good === undefined ? taken : keepUnchanged(good, taken);
     }
-    metrics.rejected(kind);
-    log.error(
-      { kind, namespace, name, problems: parsed.problems },
-      'Rejected an object that does not parse; its last good version stays',
-    );
+    const { problems } = parsed;
+    const { uid, generation } = said;
+    const metadata = { namespace, name, uid, resourceVersion, generation };
+    if (content.reject({ kind, metadata, conditions: storedConditions(document), problems })) {
+      metrics.rejected(kind);
+      log.error(
+        { kind, namespace, name, problems },
+        'Rejected an object that does not parse; its last good version stays',
+      );
+    }
     if (good === undefined) return undefined;
     // Revoked or taken out, whatever else is wrong with it: written by a newer version, perhaps.
-    const metadata = { ...good.metadata, resourceVersion };
-    if (deletionTimestamp !== undefined) return { ...good, metadata: { ...metadata, deletionTimestamp } };
+    const newest = { ...good.metadata, resourceVersion };
+    if (deletionTimestamp !== undefined) return { ...good, metadata: { ...newest, deletionTimestamp } };
     return isTurnedOff(document)
-      ? ({ ...good, metadata, spec: { ...good.spec, enabled: false } } as Resource)
+      ? ({ ...good, metadata: newest, spec: { ...good.spec, enabled: false } } as Resource)
       : good;
   };
   const take = (resource: Resource | undefined): void => {
@@ -215,6 +222,23 @@ export function openKubernetesStore(options: {
       if (content.get(kind, namespace, name) === resource) take(read(kind, answer));
     },
 
+    rejection: content.rejection.bind(content),
+    rejections: content.rejections.bind(content),
+
+    async writeConditions({ kind, metadata }, conditions, callSignal) {
+      const { namespace, name, uid, resourceVersion, generation } = metadata;
+      const path = resourcePath({ ...resourceAddress(kind, namespace, name), subresource: 'status' });
+      // No server-side apply: the API server refuses it for an object that has a field of another type than its schema says.
+      const status = { observedGeneration: generation, conditions };
+      const body = { metadata: { uid, resourceVersion }, status };
+      try {
+        await mergePatch(client, path, body, { fieldManager, signal: callSignal, timeoutMs: writeTimeoutMs });
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) content.accept(kind, namespace, name);
+        else throw toStoreError(error);
+      }
+    },
+
     async readSecret(namespace, name, callSignal) {
       const isSealing = namespace === homeNamespace && name === sealingSecretName;
       if (!mayRead(namespace) && !isSealing) {
@@ -296,7 +320,8 @@ export function openKubernetesStore(options: {
     recordEvent({ regarding, ...event }) {
       events.record({ ...event, regarding: { apiVersion, ...regarding } });
     },
-  } satisfies Omit<Store, keyof ReturnType<typeof contentView>> & Pick<Store, 'unsyncedReason'>);
+  } satisfies Omit<Store, keyof ReturnType<typeof contentView>> &
+    Pick<Store, 'unsyncedReason' | 'rejection' | 'rejections' | 'writeConditions'>);
 }
 
 /** Starts something that runs on and on; settles when it says for the first time that its content is complete. */
@@ -315,6 +340,7 @@ function metaOf(document: unknown): {
   name: string;
   uid: string | undefined;
   resourceVersion: string | undefined;
+  generation: number | undefined;
   deletionTimestamp: string | undefined;
 } {
   const { metadata } = (document ?? {}) as { metadata?: Record<string, unknown> };
@@ -325,6 +351,7 @@ function metaOf(document: unknown): {
     name: text('name') ?? '',
     uid: text('uid'),
     resourceVersion: text('resourceVersion'),
+    generation: typeof metadata?.['generation'] === 'number' ? metadata['generation'] : undefined,
     deletionTimestamp: text('deletionTimestamp'),
   };
 }

@@ -29,8 +29,6 @@ export interface MemoryStore {
   deleteSecret: (namespace: string, name: string) => void;
   /** Called before each write; may throw in its place. */
   before: (write: Write) => void;
-  /** Holds back what was written from being seen, as a lagging watch does, until called. */
-  lag: () => () => void;
 }
 
 /** A whole store on the real content, with Secrets and versions in memory. */
@@ -51,11 +49,6 @@ export function memoryStore(now: () => number = Date.now): MemoryStore {
   const events: ResourceEvent[] = [];
   const truth = new Map<string, ResourceOf[Kind]>();
   let version = 0;
-  let held: (() => void)[] | undefined;
-  const show = (change: () => void): void => {
-    if (held === undefined) change();
-    else held.push(change);
-  };
   const note = (write: Write): void => {
     memory.before(write);
     writes.push(write);
@@ -100,11 +93,11 @@ export function memoryStore(now: () => number = Date.now): MemoryStore {
         },
       } as ResourceOf[Kind];
       truth.set(key, stored);
-      show(() => content.set(stored));
+      content.set(stored);
     },
     remove(kind, namespace, name) {
       truth.delete(`${kind}/${namespace}/${name}`);
-      show(() => content.remove(kind, namespace, name));
+      content.remove(kind, namespace, name);
     },
     putSecret(secret) {
       const stored = {
@@ -116,19 +109,11 @@ export function memoryStore(now: () => number = Date.now): MemoryStore {
         },
       };
       secrets.set(`${secret.metadata.namespace}/${secret.metadata.name}`, stored);
-      show(() => content.setSecret(stored));
+      content.setSecret(stored);
     },
     deleteSecret(namespace, name) {
       secrets.delete(`${namespace}/${name}`);
-      show(() => content.removeSecret(namespace, name));
-    },
-    lag() {
-      held = [];
-      return () => {
-        const changes = held ?? [];
-        held = undefined;
-        for (const change of changes) change();
-      };
+      content.removeSecret(namespace, name);
     },
     store: {
       get: (kind, namespace, name) => content.get(kind, namespace, name),
@@ -151,16 +136,14 @@ export function memoryStore(now: () => number = Date.now): MemoryStore {
         const key = `${kind}/${namespace}/${name}`;
         const old = truth.get(key);
         if (old === undefined || old.metadata.uid !== uid) throw new StoreError('NotFound', 'gone');
-        // As the API server does, but for `lag`, where a store shows its own writes late.
-        if (held === undefined && old.metadata.resourceVersion !== resourceVersion)
-          throw new StoreError('Conflict', 'changed');
+        if (old.metadata.resourceVersion !== resourceVersion) throw new StoreError('Conflict', 'changed');
         const stored = {
           ...old,
           status: structuredClone(status),
           metadata: { ...old.metadata, resourceVersion: nextVersion() },
         } as ResourceOf[Kind];
         truth.set(key, stored);
-        show(() => content.set(stored));
+        content.set(stored);
       },
       readSecret: async (namespace, name) => structuredClone(secrets.get(`${namespace}/${name}`)),
       async createSecret(secret) {

@@ -51,7 +51,7 @@ test('a new node is synced and ready, with its credential, in two writes', async
 });
 
 /** The reconcile of nodes without workers: the test calls it. Every node answers with one model. */
-function bareLoop(memory: ReturnType<typeof memoryStore>, clock: Clock, onAsked: () => void = () => {}) {
+function bareLoop(memory: ReturnType<typeof memoryStore>, clock: Clock) {
   const metrics = createControllerMetrics(new Registry(), clock.now);
   const queue = new Queue(systemClock, metrics.controller('n', () => []).queue);
   ends.add(async () => queue.close());
@@ -59,34 +59,11 @@ function bareLoop(memory: ReturnType<typeof memoryStore>, clock: Clock, onAsked:
   const { signal } = new AbortController();
   const reconcile = nodeReconcile({
     ...{ store: memory.store, metrics, clock, log, queue, concurrency: 1, signal },
-    ask: async () => {
-      onAsked();
-      return { kind: 'models', names: ['m'], truncated: false };
-    },
+    ask: async () => ({ kind: 'models', names: ['m'], truncated: false }),
     release: () => {},
   });
   return { queue, reconcile: (id: string) => reconcile(id, { signal, log, debug: () => {} }) };
 }
-
-test('a watch that lags causes no second sync', async () => {
-  const memory = memoryStore();
-  memory.apply(nodeOf('n'));
-  const release = memory.lag();
-  let asked = 0;
-  const { queue, reconcile } = bareLoop(memory, systemClock, () => {
-    asked += 1;
-  });
-  await reconcile('home/n');
-  expect(await queue.take()).toBe('home/n');
-  await reconcile('home/n');
-  expect([asked, statusWrites(memory, 'n')]).toEqual([1, 2]);
-  expect(memory.store.get('UpstreamNode', 'home', 'n')?.status).toBeUndefined();
-  await reconcile('home/n');
-  release();
-  expect(memory.store.get('UpstreamNode', 'home', 'n')?.status?.phase).toBe('ready');
-  await reconcile('home/n');
-  expect([asked, statusWrites(memory, 'n')]).toEqual([1, 2]);
-});
 
 test('what falls due within one second is looked at together, at its end', async () => {
   const memory = memoryStore();
