@@ -8,13 +8,17 @@ const mostListed = 5;
 
 /** The sentence for an empty list. What is not in force may be what was looked for, so an empty list proves nothing then. */
 export async function noneFound(place: Declarations, sentence: string): Promise<string> {
+  if ((await place.dataProblem?.()) !== undefined)
+    return `${sentence}; the data folder cannot be read, see the warning.`;
   const files = new Set((await place.manifestProblems()).map(({ file }) => file)).size;
   if (files === 0) return `${sentence}.`;
   return `${sentence}; ${files === 1 ? '1 manifest file is' : `${files} manifest files are`} not wholly in force, see the warning.`;
 }
 
-/** Warns on stderr of what the files of a folder say and what is not in force. Nothing is said in a cluster. */
+/** Warns on stderr about declarations of a folder that are not in force, and about an unreadable data folder. */
 export async function warnOfManifests(context: CommandContext, place: Declarations): Promise<void> {
+  const fault = await place.dataProblem?.();
+  if (fault !== undefined) context.err.write(`Warning: ${fault}\n`);
   const problems = await place.manifestProblems();
   if (problems.length === 0) return;
   const now = context.clock.wall();

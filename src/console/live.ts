@@ -162,8 +162,10 @@ class Watches {
     const look = async (): Promise<void> => {
       // A folder that cannot be read is what the watches report.
       const found = await declarations.manifestProblems().catch(() => undefined);
+      const fault = await declarations.dataProblem?.();
       if (found === undefined || this.#signal.aborted) return;
-      const now = { lines: found.slice(0, mostLines).map(problemText), count: found.length };
+      const lines = [...(fault === undefined ? [] : [fault]), ...found.slice(0, mostLines).map(problemText)];
+      const now = { lines, count: found.length + (fault === undefined ? 0 : 1) };
       if (isDeepStrictEqual(now, this.manifests)) return;
       this.manifests = now;
       this.#say([], []);

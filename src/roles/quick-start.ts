@@ -4,9 +4,9 @@ import { quickStartKey, shownKey } from '../cli/quick-start-key.ts';
 import type { StartConfig } from '../config.ts';
 import { sealingRecipient } from '../resources/sealed-key.ts';
 import type { DirectoryStore } from '../store/folder/directory.ts';
-import { lockFolder } from '../store/folder/folder-lock.ts';
 import { makeFolder } from '../store/folder/make-folder.ts';
 import { problemText } from '../store/folder/manifest-problems.ts';
+import { StateFile } from '../store/folder/state-file.ts';
 import type { Store } from '../store/store.ts';
 import { aborted, version } from './process.ts';
 import { runStandalone } from './standalone.ts';
@@ -66,11 +66,10 @@ export async function runQuickStart(config: StartConfig): Promise<void> {
   }
 }
 
-/** Before anything is written: the manifests of one that runs hold the port of its demo. Throws FolderLockError. */
+/** Before anything is written: the manifests of one that runs hold the port of its demo. Throws StateFileError. */
 async function refuseSecondStart(data: string): Promise<void> {
   await makeFolder(data, 0o700);
-  const unlock = lockFolder(data);
-  unlock();
+  StateFile.open(data).close();
 }
 
 /** What `find` gives, tried again at each change of the store; undefined when `signal` aborts first. */

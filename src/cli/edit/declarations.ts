@@ -114,6 +114,8 @@ export interface Declarations {
   refusal(act: Act, kind: Kind, namespace: string, signal: AbortSignal): Promise<string | undefined>;
   /** What files of a folder say that is not in force, because a file or document is not valid; none in a cluster. */
   manifestProblems(): Promise<readonly ManifestProblem[]>;
+  /** Why statuses and generated keys are missing in this view of a folder, a sentence with the remedy; none in a cluster. */
+  dataProblem?(): Promise<string | undefined>;
   /** The text of an entry of a Secret, read with this person's own rights; undefined where there is none. */
   secretEntry(
     namespace: string,

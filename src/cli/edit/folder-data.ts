@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { errorText } from '../../observe/error-text.ts';
 import { secretValue } from '../../resources/secret.ts';
 import { authored, identified } from '../../store/folder/identified.ts';
 import { type ManifestProblem, problemsIn, problemsSetting } from '../../store/folder/manifest-problems.ts';
@@ -10,6 +11,7 @@ import { StateTables } from '../../store/folder/state-tables.ts';
 import { fromStoredText } from '../../store/folder/stored-text.ts';
 import { recipientFile } from '../../store/sealing.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
+import { DeclarationError } from './declarations.ts';
 
 /** An object as the process last put it into force, and the manifest file that it came from. */
 export interface LastGood {
@@ -24,6 +26,7 @@ export function folderData(data: string | undefined) {
   let opened:
     | { readonly inode: number; readonly database: DatabaseSync; readonly tables: StateTables }
     | undefined;
+  let fault: string | undefined;
   // A watch asks for every status after each change of one: to parse all of them again took seconds with a thousand nodes.
   const joined = new WeakMap<
     ResourceOf[Kind],
@@ -38,12 +41,15 @@ export function folderData(data: string | undefined) {
     if (opened !== undefined && opened.inode === found?.ino) return opened.tables;
     opened?.database.close();
     opened = undefined;
+    fault = undefined;
     if (found === undefined) return undefined;
+    let database: DatabaseSync | undefined;
     try {
-      const database = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
+      database = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
       opened = { inode: found.ino, database, tables: new StateTables(database) };
-    } catch {
-      // Being made just now, or not readable for this person.
+    } catch (error) {
+      database?.close();
+      fault = `The state file ${path} cannot be read (${errorText(error)}), so statuses and generated keys are missing here; run the command as the user who runs the gateway, or check the file.`;
       return undefined;
     }
     return opened.tables;
@@ -109,9 +115,17 @@ export function folderData(data: string | undefined) {
       return problemsIn((await state())?.get('setting', problemsSetting));
     },
 
-    /** The text of an entry of a Secret that the process keeps. */
+    /** Why the state file cannot be read, although it exists: what it holds is then missing. */
+    async problem(): Promise<string | undefined> {
+      await state();
+      return fault;
+    },
+
+    /** The text of an entry of a Secret that the process keeps. @throws DeclarationError if the state file cannot be read */
     async secretEntry(namespace: string, name: string, entry: string): Promise<string | undefined> {
-      const secret = fromStoredText('Secret', (await state())?.get('secret', `${namespace}/${name}`));
+      const tables = await state();
+      if (fault !== undefined) throw new DeclarationError('Unavailable', fault);
+      const secret = fromStoredText('Secret', tables?.get('secret', `${namespace}/${name}`));
       return secret === undefined ? undefined : secretValue(secret, entry);
     },
 

@@ -92,10 +92,12 @@ export function folderDeclarations(options: FolderOptions): Declarations {
   async function find<K extends Kind>(ref: Ref<K>): Promise<{ placed: Placed; resource: ResourceOf[K] }> {
     const { placed: all, problems } = await content();
     const placed = all.get(idOf(ref));
-    if (placed === undefined) {
+    if (placed === undefined || placed.resource !== undefined) {
       const found = await kept(ref);
       if (found?.kept !== undefined)
         throw new DeclarationError('Invalid', `${thing(ref)} cannot be changed: ${found.kept}.`);
+    }
+    if (placed === undefined) {
       throw new DeclarationError(
         'NotFound',
         `There is no ${thing(ref)} in ${manifests}${unreadRemark(problems)}`,
@@ -191,12 +193,13 @@ export function folderDeclarations(options: FolderOptions): Declarations {
     const isAsked = (resource: ResourceOf[Kind]): resource is ResourceOf[K] =>
       resource.kind === kind && (inNamespace === undefined || resource.metadata.namespace === inNamespace);
     const found: Declared<K>[] = [];
+    const kept = await keptDeclarations(now, data, manifests);
     for (const each of now.placed.values()) {
       const { id, resource } = each;
-      if (resource === undefined || keys.has(id) || !isAsked(resource)) continue;
+      if (resource === undefined || keys.has(id) || kept.has(id) || !isAsked(resource)) continue;
       found.push(await declaredOf(each, resource));
     }
-    for (const [id, last] of await keptDeclarations(now, data, manifests)) {
+    for (const [id, last] of kept) {
       if (!keys.has(id) && isAsked(last.resource)) found.push(last as Declared<K>);
     }
     for (const each of keys.values()) {
@@ -298,7 +301,9 @@ export function folderDeclarations(options: FolderOptions): Declarations {
       ];
     },
 
-    // Whoever can write the files may do everything.
+    dataProblem: () => data.problem(),
+
+    // The person who can write the files may do everything.
     async refusal() {
       return undefined;
     },

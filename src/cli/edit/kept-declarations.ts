@@ -33,7 +33,10 @@ export async function keptDeclarations(
   for (const found of files.size === 0 ? [] : await data.lastGoodOf(new Set(files.keys()))) {
     const id = resourceId(found.resource);
     const problem = files.get(found.file ?? '');
-    if (problem !== undefined && !placed.has(id)) kept.set(id, declaredKept(found, problem, manifests));
+    const other = placed.get(id)?.file;
+    // Of a name declared twice the first by path is in force, also while its file cannot be read.
+    if (problem !== undefined && (other === undefined || problem.file < other))
+      kept.set(id, declaredKept(found, problem, manifests));
   }
   return kept;
 }

@@ -1,7 +1,7 @@
 import type { Log } from '../../observe/log.ts';
 import type { Problem } from '../../resources/problem.ts';
+import type { Declaration } from './declarations.ts';
 import type { FoundProblem } from './manifest-problems.ts';
-import type { Declaration } from './piece.ts';
 
 /** Says that a declaration is not put into force, because the object may not change in that way. */
 export function reportRefusal(

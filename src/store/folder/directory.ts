@@ -1,6 +1,5 @@
 import { rename, stat, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { join, relative, resolve } from 'node:path';
 import { errorText } from '../../observe/error-text.ts';
 import type { InternalErrors } from '../../observe/internal-errors.ts';
 import type { Log } from '../../observe/log.ts';
@@ -9,22 +8,21 @@ import { Content } from '../content.ts';
 import { contentView } from '../content-view.ts';
 import { openSealed } from '../open-sealed.ts';
 import { recipientFile, sealingSecretName } from '../sealing.ts';
-import type { Kind, Store } from '../store.ts';
+import type { Store } from '../store.ts';
 import { AppliedLog } from './applied-log.ts';
+import { DamagedRows } from './damaged-rows.ts';
 import { DirectoryObjects } from './directory-objects.ts';
 import { DirectorySecrets } from './directory-secrets.ts';
 import { FaultLog } from './fault-log.ts';
-import { lockFolder } from './folder-lock.ts';
+import { breather, folderLook } from './folder-look.ts';
 import { identityMaker, timestampOf } from './identity-maker.ts';
 import { MadeKeys } from './made-keys.ts';
 import { makeFolder } from './make-folder.ts';
 import { type ManifestProblem, ManifestProblems, type ProblemCounts } from './manifest-problems.ts';
 import { Manifests } from './manifests.ts';
-import type { Breathe } from './piece.ts';
 import { FolderReader } from './read-folder.ts';
 import { Records } from './records.ts';
-import { partsOf, type ResourceRecord, recordOf } from './resource-record.ts';
-import { StateFile } from './state-file.ts';
+import { StateFile, stateFile } from './state-file.ts';
 import { watchFolders } from './watch-folders.ts';
 
 export interface DirectoryOptions {
@@ -64,26 +62,22 @@ class DirectoryError extends Error {
 /**
  * The store of standalone mode: the manifests of a folder, and a data folder for what an API server would keep.
  * Settles when the folder was read once, so the store is `synced`; problems of single manifests are logged.
- * @throws DirectoryError when a folder cannot be used, FolderLockError when another process has the data folder,
- * StateFileError when what it holds cannot be used
+ * @throws DirectoryError if a folder cannot be used, StateFileError if another process has the data folder or its state file
+ * cannot be used
  */
 export async function openDirectoryStore(options: DirectoryOptions): Promise<DirectoryStore> {
   const { homeNamespace, log, now, randomBytes, signal } = options;
-  const manifestsPath = resolve(options.manifests);
-  await mustBeFolder(manifestsPath);
+  const folder = resolve(options.manifests);
+  await mustBeFolder(folder);
   const data = resolve(options.data);
   await makeData(data);
-  const unlock = lockFolder(data);
-  let state: StateFile | undefined;
+  const state = StateFile.open(data);
   try {
-    state = StateFile.open(data);
-    const opened = state;
-    const made = new MadeKeys(state, log);
-    const records = new Records(state, log, (id) => recordInForce(content, made, id));
+    const damaged = new DamagedRows(log, relative(folder, join(data, stateFile)));
+    const made = new MadeKeys(state, damaged);
+    const records = new Records(state, log, damaged);
     const secrets: DirectorySecrets = new DirectorySecrets({
-      state,
-      content: () => content,
-      log,
+      ...{ state, content: () => content, log, damaged },
       salt: await saltOf(state, randomBytes),
     });
     const content: Content = new Content({
@@ -94,155 +88,50 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
       wantSecret: (namespace, name, wanted) => secrets.want(namespace, name, wanted),
     });
     const manifests = new Manifests(log);
-    const problems = new ManifestProblems(state, log, now);
     const applied = new AppliedLog(log);
+    const newIdentity = identityMaker(now, randomBytes);
     const objects = new DirectoryObjects({
-      content,
-      manifests,
-      records,
-      made,
-      secrets,
-      log,
-      applied,
-      newIdentity: identityMaker(now, randomBytes),
+      ...{ content, manifests, records, made, secrets, damaged, log, applied, newIdentity },
     });
-    const reader = new FolderReader(manifestsPath, now);
-    const touched = new Set<string>();
-    const listing = new FaultLog(log, {
-      begins: 'The folder of manifests cannot be read; what it held last stays in force',
-      ends: 'The folder of manifests can be read again',
-    });
-    const parts = { reader, manifests, objects, applied, listing };
-    const found = () => [...manifests.problems(), ...objects.problems()];
-    // The first look always judges: a folder without files has no news, and what was wrong in the last run is deleted.
-    const look = async (isFirst = false) => {
-      const { fault, hasNews } = await lookAt({ ...parts, touched, log, folder: manifestsPath });
-      if (hasNews || isFirst) await problems.replace(found(), (file) => manifests.holds(file));
-      return fault;
-    };
-    const sweep = async () => {
-      // What was not applied yet has its Secrets still.
-      if (touched.size === 0) await objects.sweep(breather());
-    };
+    const problems = new ManifestProblems(state, log, now);
+    const reader = new FolderReader(folder, now);
+    const look = folderLook({ reader, manifests, objects, damaged, problems, applied, log, folder });
 
     secrets.want(homeNamespace, sealingSecretName, true);
     objects.load();
-    const fault = await look(true);
+    const fault = await look();
     if (fault !== undefined) {
-      throw new DirectoryError(`The data folder ${data} cannot be used: ${messageOf(fault)}`, {
+      throw new DirectoryError(`The data folder ${data} cannot be used: ${errorText(fault)}`, {
         cause: fault,
       });
     }
     await content.credentialsSettled();
-    await sweep();
     content.markSynced();
     applied.begin();
 
-    const quietMs = options.quietMs ?? 60;
     const applying = new FaultLog(log, {
       begins: 'The changes of the manifests could not be applied',
       ends: 'The changes of the manifests are applied again',
     });
-    const readingSecrets = new FaultLog(log, {
-      begins: 'The stored Secrets cannot be read',
-      ends: 'The stored Secrets can be read again',
+    const timing = { quietMs: options.quietMs ?? 60, pollMs: options.pollMs ?? 2_000 };
+    const watching = watchFolders(reader.folders, { log, signal, ...timing }, async () => {
+      const fault = await look();
+      // The watch must not end with it; the objects are tried again with the next look.
+      if (fault === undefined) applying.worked();
+      else applying.failed(fault);
+      return reader.folders;
     });
-    let version = state.version();
-    const closed = Promise.all([
-      watchFolders(reader.folders, { log, signal, quietMs, pollMs: options.pollMs ?? 2_000 }, async () => {
-        const fault = await look();
-        // The watch must not end with it; the objects are tried again with the next look.
-        if (fault === undefined) applying.worked();
-        else applying.failed(fault);
-        await sweep().catch((error: unknown) =>
-          log.error({ err: error }, 'What belonged to deleted objects could not be removed'),
-        );
-        return reader.folders;
-      }),
-      watchFolders([data], { log, signal, quietMs, pollMs: 10_000 }, async () => {
-        try {
-          const before = version;
-          version = opened.version();
-          // Only what another process wrote is news.
-          if (version !== before) secrets.look();
-          readingSecrets.worked();
-        } catch (error) {
-          // The watch must not end with it, and the process not with the watch.
-          readingSecrets.failed(error);
-        }
-        return [data];
-      }),
-    ]).then(async () => {
+    const closed = watching.then(async () => {
       await records
         .close()
         .catch((error: unknown) => log.error({ err: error }, 'The data folder cannot be written'));
-      opened.close();
-      unlock();
+      state.close();
     });
     return storeOf({ content, data, objects, problems, secrets, records, log, now, closed });
   } catch (error) {
-    state?.close();
-    unlock();
+    state.close();
     throw error;
   }
-}
-
-/** Reads what changed in the folder and applies it. Never rejects: `fault` is what kept it from being applied. */
-async function lookAt(parts: {
-  reader: FolderReader;
-  manifests: Manifests;
-  objects: DirectoryObjects;
-  applied: AppliedLog;
-  /** Objects that changed and were not applied yet. */
-  touched: Set<string>;
-  log: Log;
-  listing: FaultLog;
-  folder: string;
-}): Promise<{ readonly hasNews: boolean; readonly fault: unknown }> {
-  const { reader, manifests, objects, applied, touched, log, listing, folder } = parts;
-  const breathe = breather();
-  let hasNews = touched.size > 0;
-  try {
-    for await (const news of reader.news()) {
-      hasNews = true;
-      if ('problem' in news) {
-        const remedy = 'make it readable; until then what it held last stays in force';
-        manifests.noteUnreadable(news.file, `cannot be read: ${news.problem}`, remedy);
-        log.error({ file: news.file, reason: news.problem, remedy }, 'A manifest file cannot be read');
-        continue;
-      }
-      const { file, text } = news;
-      const ids = text === undefined ? manifests.remove(file) : await manifests.replace(file, text, breathe);
-      if (text === undefined) applied.noteDeleted(file);
-      for (const id of ids) touched.add(id);
-    }
-    hasNews = manifests.noteFolder(undefined) || hasNews;
-    listing.worked({ folder });
-  } catch (error) {
-    hasNews = manifests.noteFolder(`cannot be read: ${messageOf(error)}`) || hasNews;
-    listing.failed(error, { folder });
-  }
-  try {
-    await objects.apply(touched, breathe);
-    await objects.keepUnreadable(breathe);
-    touched.clear();
-    applied.tell();
-    return { hasNews, fault: undefined };
-  } catch (error) {
-    return { hasNews, fault: error };
-  }
-}
-
-const turnMs = 5;
-
-/** Gives the event loop a turn whenever it was held for a while: requests must not wait for a large file. */
-function breather(): Breathe {
-  let since = performance.now();
-  return async () => {
-    if (performance.now() - since < turnMs) return;
-    await nextTurn();
-    since = performance.now();
-  };
 }
 
 function storeOf(parts: {
@@ -284,7 +173,7 @@ function storeOf(parts: {
       await rename(`${path}.new`, path);
     },
     createKey: (key) => objects.createKey(key),
-    deleteKey: (key) => objects.deleteKey(key),
+    deleteKey: (key) => objects.deleteKey(key, breather()),
     recordEvent({ regarding, type, reason, action, note }) {
       const fields = { object: `${regarding.kind}/${regarding.namespace}/${regarding.name}`, reason, action };
       if (type === 'Warning') log.warn(fields, note);
@@ -293,21 +182,12 @@ function storeOf(parts: {
   } satisfies Omit<DirectoryStore, keyof ReturnType<typeof contentView>>);
 }
 
-function recordInForce(content: Content, made: MadeKeys, id: string): ResourceRecord | undefined {
-  const [kind, namespace, name] = partsOf(id);
-  const resource = content.get(kind as Kind, namespace, name);
-  if (resource === undefined) return undefined;
-  const { spec, ...record } = recordOf(resource);
-  // The spec of a key that was made here is in the key's own row.
-  return kind === 'APIKey' && made.has(namespace, name) ? record : { ...record, spec };
-}
-
 async function makeData(path: string): Promise<void> {
   try {
     await makeFolder(path, 0o700);
   } catch (error) {
     throw new DirectoryError(
-      `The data folder ${path} cannot be made or entered (${messageOf(error)}); check its permissions, or name another with --data`,
+      `The data folder ${path} cannot be made or entered (${errorText(error)}); check its permissions, or name another with --data`,
       { cause: error },
     );
   }
@@ -322,14 +202,10 @@ async function saltOf(state: StateFile, randomBytes: (size: number) => Uint8Arra
 }
 
 async function mustBeFolder(path: string): Promise<void> {
-  const found = await stat(path).catch((error: unknown) => messageOf(error));
+  const found = await stat(path).catch((error: unknown) => errorText(error));
   if (typeof found !== 'string' && found.isDirectory()) return;
   const reason = typeof found === 'string' ? found : 'it is no folder';
   throw new DirectoryError(
     `The folder of manifests ${path} cannot be read (${reason}); make it, or name another with --manifests`,
   );
-}
-
-function messageOf(error: unknown): string {
-  return errorText(error);
 }

@@ -1,24 +1,20 @@
 import type { Log } from '../../observe/log.ts';
-import type { Kind, ResourceOf } from '../store.ts';
 import { reportKeptFile } from './declaration-reports.ts';
+import type { Breathe } from './declarations.ts';
 import type { Manifests } from './manifests.ts';
-import type { Breathe } from './piece.ts';
-import type { Records } from './records.ts';
-import { type ResourceRecord, recordedObject } from './resource-record.ts';
+import type { Records, Sourced } from './records.ts';
+import { recordedObject } from './resource-record.ts';
 
 interface Parts {
   readonly manifests: Manifests;
   readonly records: Records;
   readonly log: Log;
-  /** Puts an object of the last run into force. */
-  readonly show: (id: string, object: ResourceOf[Kind], file: string) => void;
 }
 
 /** Objects of files that could not be read at the start: as the last run left them, they stay in force. */
 export class KeptFiles {
   readonly #parts: Parts;
   readonly #files = new Map<string, string>();
-  readonly #counts = new Map<string, number>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -38,35 +34,25 @@ export class KeptFiles {
    * At the start, for an object that `first` declares: if the last run had it from a file that cannot be read now and that
    * comes before, that version stays in force. Of a name that is declared twice the first is in force, broken or not.
    */
-  keepBefore(id: string, first: string): void {
-    const { manifests, records } = this.#parts;
-    const former = records.former(id);
-    const file = former?.file;
-    if (former === undefined || file === undefined || file >= first || !manifests.isUnreadable(file)) return;
-    this.#keep(id, former, file);
+  keepBefore(id: string, first: string): Sourced | undefined {
+    return this.#keep(id, (file) => file < first);
   }
 
-  /** For the start alone: later, what is not in force was removed. */
-  async begin(breathe: Breathe): Promise<void> {
+  /** At the start, for the objects that no manifest declares: later, what is not in force was deleted. */
+  async begin(breathe: Breathe): Promise<[id: string, object: Sourced][]> {
     const { log, manifests, records } = this.#parts;
-    if (manifests.sound) return;
-    for (const id of records.formerIds()) {
+    const kept: [string, Sourced][] = [];
+    for (const id of manifests.sound ? [] : records.formerIds()) {
       await breathe();
-      const former = records.former(id);
-      const file = former?.file;
-      if (
-        former === undefined ||
-        file === undefined ||
-        !manifests.isUnreadable(file) ||
-        manifests.of(id).length > 0
-      )
-        continue;
-      this.#keep(id, former, file);
+      const object = manifests.of(id).length > 0 ? undefined : this.#keep(id, () => true);
+      if (object !== undefined) kept.push([id, object]);
     }
-    for (const [file, count] of this.#counts) reportKeptFile(log, file, count);
+    const counts = Map.groupBy(this.#files.values(), (file) => file);
+    for (const [file, { length }] of counts) reportKeptFile(log, file, length);
+    return kept;
   }
 
-  /** Lets go of the objects whose file can be read now. @returns their ids; what the file says of them counts again */
+  /** Forgets the objects whose file can be read now. @returns their ids; the file decides about them again */
   release(): string[] {
     const ids = [...this.#files].flatMap(([id, file]) =>
       this.#parts.manifests.isUnreadable(file) ? [] : [id],
@@ -75,11 +61,15 @@ export class KeptFiles {
     return ids;
   }
 
-  #keep(id: string, former: ResourceRecord, file: string): void {
-    const object = recordedObject(id, former);
-    if (object === undefined) return;
-    this.#parts.show(id, object, file);
+  #keep(id: string, isMeant: (file: string) => boolean): Sourced | undefined {
+    const { manifests, records } = this.#parts;
+    const former = records.former(id);
+    const file = former?.file;
+    if (former === undefined || file === undefined || !manifests.isUnreadable(file) || !isMeant(file))
+      return undefined;
+    const resource = recordedObject(id, former);
+    if (resource === undefined) return undefined;
     this.#files.set(id, file);
-    this.#counts.set(file, (this.#counts.get(file) ?? 0) + 1);
+    return { resource, file };
   }
 }

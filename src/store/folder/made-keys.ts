@@ -1,31 +1,31 @@
-import type { Log } from '../../observe/log.ts';
 import type { ApiKey } from '../../resources/api-key.ts';
 import { StoreError } from '../store.ts';
+import type { DamagedRows } from './damaged-rows.ts';
 import type { StateFile } from './state-file.ts';
 import { fromStoredText } from './stored-text.ts';
 
 /** The keys that were made through the keys API rather than declared. */
 export class MadeKeys {
   readonly #state: StateFile;
-  readonly #log: Log;
+  readonly #damaged: DamagedRows;
   /** `namespace/name` of each. */
   readonly #names = new Set<string>();
 
-  constructor(state: StateFile, log: Log) {
+  constructor(state: StateFile, damaged: DamagedRows) {
     this.#state = state;
-    this.#log = log;
+    this.#damaged = damaged;
   }
 
   has(namespace: string, name: string): boolean {
     return this.#names.has(`${namespace}/${name}`);
   }
 
-  /** Reads all of them. One that is damaged is logged and left out. */
+  /** Reads all of them but those that are damaged. */
   *load(): Iterable<ApiKey> {
     for (const [id, text] of this.#state.all('made_key')) {
       const key = fromStoredText('APIKey', text);
       if (key === undefined) {
-        this.#log.error({ key: id }, 'A stored key is damaged; it is left out');
+        this.#damaged.add('made_key', id);
         continue;
       }
       this.#names.add(id);
@@ -39,7 +39,7 @@ export class MadeKeys {
     const text = JSON.stringify(key);
     const written = fromStoredText('APIKey', text);
     if (written === undefined) throw new StoreError('Invalid', `The APIKey ${id} is not valid.`);
-    // Reserved before it is written: of two writers only one may get the name.
+    // Reserved before it is written, so that only one of two writers gets the name.
     this.#names.add(id);
     try {
       await this.#state.write([{ table: 'made_key', id, text }]);
@@ -50,7 +50,7 @@ export class MadeKeys {
     return written;
   }
 
-  /** Settles when the key is gone from disk. @throws StoreError */
+  /** Settles when the key was deleted from disk. @throws StoreError */
   async remove(namespace: string, name: string): Promise<void> {
     const id = `${namespace}/${name}`;
     try {

@@ -1,48 +1,54 @@
 import type { Log } from '../../observe/log.ts';
+import type { Kind, ResourceOf } from '../store.ts';
+import type { DamagedRows } from './damaged-rows.ts';
 import { FaultLog } from './fault-log.ts';
-import { type ResourceRecord, readRecord } from './resource-record.ts';
+import { type ResourceRecord, readRecord, recordOf } from './resource-record.ts';
 import type { StateFile } from './state-file.ts';
 
-/** How long changes are collected for one transaction. What must be on disk before an answer is not: `saved`. */
+/** How long changes of statuses are collected for one transaction. */
 const collectMs = 200;
 const retryMs = 2_000;
 /** Most records of one transaction: it stops the event loop. */
 const batchSize = 100;
 
-/** The records of all resources, by `Kind/namespace/name`, written a moment after they change. */
+/** An object and the manifest file that declares it; undefined for a key that was made through the keys API. */
+export interface Sourced {
+  readonly resource: ResourceOf[Kind];
+  readonly file: string | undefined;
+}
+
+/**
+ * The records of all objects, by `Kind/namespace/name`. A declaration is written before it comes into force (`write`), so
+ * that after a crash no start brings back what it replaced. A status is written a moment after it changed (`note`).
+ */
 export class Records {
   readonly #state: StateFile;
-  readonly #log: Log;
+  readonly #damaged: DamagedRows;
   readonly #faults: FaultLog;
-  readonly #recordOf: (id: string) => ResourceRecord | undefined;
-  /** Objects in force by id, with the manifest file of each: their records are made of them when they are written. */
-  readonly #inForce = new Map<string, string | undefined>();
-  /** Ids whose record on disk is not that of now, with the number of their last change. */
+  readonly #inForce = new Map<string, Sourced>();
+  /** Objects whose row is older than the object, with the number of the last change. */
   readonly #unwritten = new Map<string, number>();
   #changes = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
   #closed = false;
 
-  /** `recordOf`: the record of an object in force, undefined when there is no such object. */
-  constructor(state: StateFile, log: Log, recordOf: (id: string) => ResourceRecord | undefined) {
+  constructor(state: StateFile, log: Log, damaged: DamagedRows) {
     this.#state = state;
-    this.#log = log;
+    this.#damaged = damaged;
     this.#faults = new FaultLog(log, {
       begins: 'The data folder cannot be written; trying again',
       ends: 'The data folder can be written again',
     });
-    this.#recordOf = recordOf;
   }
 
-  /** What the last run knew of an object that is not in force yet. One that is damaged is logged. */
+  /** What the last run stored about an object that is not in force yet. */
   former(id: string): ResourceRecord | undefined {
     if (!this.#isFormer(id)) return undefined;
     const text = this.#state.get('record', id);
     if (text === undefined) return undefined;
     const record = readRecord(text);
-    if (record === undefined)
-      this.#log.error({ object: id }, 'A stored record is damaged; what it held is made again');
+    if (record === undefined) this.#damaged.add('record', id);
     return record;
   }
 
@@ -51,29 +57,52 @@ export class Records {
     return [...this.#state.all('record').keys()].filter((id) => this.#isFormer(id));
   }
 
-  /** Takes that an object is in force by a manifest file, and whether its record differs from that on disk. */
-  set(id: string, file: string | undefined, hasChanged: boolean): void {
-    const hasMoved = this.#inForce.has(id) && this.#inForce.get(id) !== file;
-    this.#inForce.set(id, file);
-    if (hasChanged || hasMoved) this.#note(id);
+  /**
+   * Writes objects that are about to come into force; `next` is undefined for one that is about to be deleted. Never
+   * rejects: a key must be revoked although the disk is full, so the caller goes on, and the write is tried again.
+   */
+  async write(
+    changes: readonly { readonly id: string; readonly next: Sourced | undefined }[],
+  ): Promise<void> {
+    if (changes.length === 0) return;
+    // Otherwise the timer could write the older object over it.
+    for (const { id } of changes) this.#unwritten.delete(id);
+    try {
+      await this.#state.write(changes.map(({ id, next }) => ({ table: 'record', id, text: textOf(next) })));
+    } catch (error) {
+      this.#faults.failed(error);
+      for (const { id } of changes) this.note(id);
+    }
+  }
+
+  /** Takes that an object is in force. */
+  set(id: string, object: Sourced): void {
+    this.#inForce.set(id, object);
+  }
+
+  /** Takes that an object was deleted. */
+  delete(id: string): void {
+    this.#inForce.delete(id);
   }
 
   /** The manifest file that an object in force came from. */
   fileOf(id: string): string | undefined {
-    return this.#inForce.get(id);
+    return this.#inForce.get(id)?.file;
   }
 
-  delete(id: string): void {
-    this.#inForce.delete(id);
-    this.#note(id);
+  /** Notes that the row of an object is not that of now. */
+  note(id: string): void {
+    this.#changes += 1;
+    this.#unwritten.set(id, this.#changes);
+    this.#later(collectMs);
   }
 
-  /** Settles when every change of this object made so far is on disk. @throws SQLite's error */
+  /** Settles when every change of this object noted so far is on disk. @throws SQLite's error */
   async saved(id: string): Promise<void> {
-    if (this.#unwritten.has(id)) await this.#write([id]);
+    if (this.#unwritten.has(id)) await this.#writeNoted([id]);
   }
 
-  /** Writes what is left; later changes are not written any more. */
+  /** Writes what is left. Later changes are not written. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -83,12 +112,6 @@ export class Records {
 
   #isFormer(id: string): boolean {
     return !this.#inForce.has(id) && !this.#unwritten.has(id);
-  }
-
-  #note(id: string): void {
-    this.#changes += 1;
-    this.#unwritten.set(id, this.#changes);
-    this.#later(collectMs);
   }
 
   #later(ms: number): void {
@@ -109,20 +132,23 @@ export class Records {
     }, ms);
   }
 
-  /** One transaction after the other: requests get their turns between them. */
+  /** One transaction after the other, so that requests are served between them. */
   async #writeAll(): Promise<void> {
     const ids = [...this.#unwritten.keys()];
-    for (let at = 0; at < ids.length; at += batchSize) await this.#write(ids.slice(at, at + batchSize));
+    for (let at = 0; at < ids.length; at += batchSize) await this.#writeNoted(ids.slice(at, at + batchSize));
   }
 
-  async #write(ids: readonly string[]): Promise<void> {
+  async #writeNoted(ids: readonly string[]): Promise<void> {
     const written = ids.map((id) => [id, this.#unwritten.get(id)] as const);
-    await this.#state.write(ids.map((id) => ({ table: 'record', id, text: this.#textOf(id) })));
+    await this.#state.write(ids.map((id) => ({ table: 'record', id, text: textOf(this.#inForce.get(id)) })));
     for (const [id, change] of written) if (this.#unwritten.get(id) === change) this.#unwritten.delete(id);
   }
+}
 
-  #textOf(id: string): string | undefined {
-    const record = this.#inForce.has(id) ? this.#recordOf(id) : undefined;
-    return record && JSON.stringify({ ...record, file: this.#inForce.get(id) });
-  }
+function textOf(object: Sourced | undefined): string | undefined {
+  if (object === undefined) return undefined;
+  const { resource, file } = object;
+  const { spec, ...record } = recordOf(resource);
+  // The spec of a key that was made through the keys API is in the key's own row.
+  return JSON.stringify(file === undefined ? record : { ...record, spec, file });
 }

@@ -4,15 +4,16 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorText } from '../../observe/error-text.ts';
 import { recipientFile } from '../sealing.ts';
+import { lockHolder } from './lock-holder.ts';
 import { StateTables, type Table, tables } from './state-tables.ts';
 
 /** The file of a data folder that holds what an API server would keep. */
 export const stateFile = 'state.sqlite';
 
-/** Marks the file as ours ("mgst"), and tells which of our formats it has. */
+/** Marks the file as ours ("mgst"), and says which of our formats it has. */
 const applicationId = 0x6d677374;
 const format = 1;
-/** How long a write waits for another process, such as a backup, that locks the file. It stops the event loop. */
+/** How long a start waits for another process that is just ending. */
 const busyMs = 1_000;
 
 /** One row: `text` undefined deletes it. */
@@ -35,7 +36,11 @@ interface Waiting {
 /**
  * The state of standalone mode: one SQLite file, which this process alone writes and others may read at the same time.
  *
- * A write-ahead log, because a reader then never makes the writer wait, and a commit forces one file to disk instead of
+ * Every transaction is followed by the next at once (`BEGIN IMMEDIATE`), so that this process always has SQLite's lock for
+ * writing. The lock is the kernel's: of several starts only one gets it, and it ends with the process, however that ends. A
+ * separate lock file can be removed under a running process, and files that name a process id outlive it.
+ *
+ * A write-ahead log, because readers then need not wait for the lock, and a commit forces one file to disk instead of
  * three. What is asked for in one turn of the event loop is one transaction: each costs one wait for the disk.
  */
 export class StateFile extends StateTables {
@@ -54,24 +59,28 @@ export class StateFile extends StateTables {
   }
 
   /**
-   * Makes the file if it is missing. Call it only while holding the lock of the folder.
-   * @throws StateFileError if it is damaged, has another format or cannot be written, and for a folder of an older version
+   * Makes the file if it is missing.
+   * @throws StateFileError if another process has it, if it is damaged, has another format or cannot be written, and for a
+   * folder of an older version
    */
   static open(folder: string): StateFile {
     refuseOlderLayout(folder);
     const path = join(folder, stateFile);
-    if (isEmpty(path) && (isUsed(folder) || !isEmpty(`${path}-wal`))) throw lost(path);
+    // Asked before whether the file is empty: another process may be making it.
+    const wasUsed = isUsed(folder) || !isEmpty(`${path}-wal`);
+    if (wasUsed && isEmpty(path)) throw lost(path);
     let database: DatabaseSync | undefined;
     try {
-      // The files of the log take over this mode.
-      closeSync(openSync(path, 'a', 0o600));
+      // Only if it is missing: to close another handle of the file would end locks of this process. The files of the log
+      // take over this mode.
+      if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
       chmodSync(path, 0o600);
       database = new DatabaseSync(path, { timeout: busyMs });
-      prepare(database, path, isUsed(folder));
+      prepare(database, path, wasUsed);
       return new StateFile(database);
     } catch (error) {
       database?.close();
-      throw error instanceof StateFileError ? error : unusable(path, error);
+      throw error instanceof StateFileError ? error : unusable(folder, path, error);
     }
   }
 
@@ -83,7 +92,7 @@ export class StateFile extends StateTables {
     return done.promise;
   }
 
-  /** Writes what is waiting, and gives the file free. */
+  /** Writes what is waiting, and releases the file. */
   close(): void {
     this.#flush();
     this.#database.close();
@@ -93,15 +102,19 @@ export class StateFile extends StateTables {
     const waiting = this.#waiting.splice(0);
     if (waiting.length === 0) return;
     try {
-      this.#database.exec('BEGIN IMMEDIATE');
+      if (!this.#database.isTransaction) this.#database.exec('BEGIN IMMEDIATE');
       for (const { changes } of waiting) for (const change of changes) this.#apply(change);
       this.#database.exec('COMMIT');
+      for (const { done } of waiting) done.resolve();
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       for (const { done } of waiting) done.reject(error);
-      return;
     }
-    for (const { done } of waiting) done.resolve();
+    try {
+      this.#database.exec('BEGIN IMMEDIATE');
+    } catch {
+      // Another process was faster between the two transactions; the next write tries again, and fails if it cannot.
+    }
   }
 
   #apply({ table, id, text }: StateChange): void {
@@ -110,44 +123,53 @@ export class StateFile extends StateTables {
   }
 }
 
-function prepare(database: DatabaseSync, path: string, isUsed: boolean): void {
+/** Checks the file, takes the lock, and makes the tables if there are none. */
+function prepare(database: DatabaseSync, path: string, wasUsed: boolean): void {
   const pragma = (name: string): string | number | undefined => {
     const row = database.prepare(`PRAGMA ${name}`).get() as Record<string, string | number> | undefined;
     return Object.values(row ?? {})[0];
   };
-  const isNew = pragma('schema_version') === 0;
-  if (isNew && isUsed) throw lost(path);
-  if (!isNew && pragma('application_id') !== applicationId)
+  const isNew = () => pragma('schema_version') === 0;
+  if (isNew() && wasUsed) throw lost(path);
+  if (!isNew() && pragma('application_id') !== applicationId)
     throw new StateFileError(
       `The file ${path} is not a state file of model-gateway; move it away, or name another folder with --data`,
     );
   const found = pragma('user_version');
-  if (!isNew && found !== format)
+  if (!isNew() && found !== format)
     throw new StateFileError(
       `The file ${path} has format ${found}, and this version of the program knows format ${format} alone; start the version that wrote it, or name another folder with --data`,
     );
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON');
-  if (isNew) {
+  database.exec('BEGIN IMMEDIATE');
+  if (isNew()) {
     const make = tables.map(
       (table) =>
         `CREATE TABLE ${table} (id TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
     );
     database.exec(
-      `BEGIN IMMEDIATE; ${make.join(' ')} PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${format}; COMMIT`,
+      `${make.join(' ')} PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${format}; COMMIT`,
     );
     // The tables are in the file itself from now on: without its log it is never taken for a new one.
-    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE); BEGIN IMMEDIATE');
   }
   const check = pragma('quick_check(1)');
   if (check !== 'ok') throw damaged(path, String(check).replace(/^\*.*\n/, ''));
+  // From now on requests are served, and waiting would stop them.
+  database.exec('PRAGMA busy_timeout = 0');
 }
 
-const codes = { corrupt: 11, notADatabase: 26 };
+const codes = { busy: 5, corrupt: 11, notADatabase: 26 };
 
-function unusable(path: string, error: unknown): StateFileError {
-  // The lowest byte is the code, the others tell more of it.
+function unusable(folder: string, path: string, error: unknown): StateFileError {
+  // The lowest byte is the code; the others add details.
   const found = error instanceof Error && 'errcode' in error ? error.errcode : undefined;
   const code = typeof found === 'number' ? found & 0xff : undefined;
+  if (code === codes.busy) {
+    const holder = lockHolder(`${path}-shm`);
+    const who = holder === undefined ? 'Another process' : `Another process (${holder})`;
+    return new StateFileError(`${who} uses the data folder ${folder}; stop it, or name another with --data`);
+  }
   if (code === codes.corrupt || code === codes.notADatabase) return damaged(path, errorText(error), error);
   return new StateFileError(
     `The file ${path} cannot be used (${errorText(error)}); check its permissions and the space on its disk, or name another folder with --data`,

@@ -3,7 +3,8 @@ import { createLog } from '../../../src/observe/log.ts';
 import { openDirectoryStore } from '../../../src/store/folder/directory.ts';
 import { hashOf, makeKey, makeSecret } from './make.ts';
 
-// Opens a store and makes keys and Secrets as fast as it can, until it is killed. It says each name that was answered.
+// Opens a store. `work`: makes keys and Secrets as fast as it can, until it is killed, and prints the name of each that was
+// answered. `die`: ends by SIGKILL when a key changes.
 const [, , manifests = '', data = '', round = '', work = ''] = process.argv;
 const signal = new AbortController().signal;
 try {
@@ -18,6 +19,11 @@ try {
     randomBytes,
     signal,
   });
+  if (work === 'die')
+    store.subscribe((change) => {
+      // As soon as the change is in force.
+      if (change.kind === 'APIKey') process.kill(process.pid, 'SIGKILL');
+    });
   process.stdout.write('open\n');
   for (let i = 0; work === 'work'; i += 1) {
     const name = `key-${round}-${i}`;

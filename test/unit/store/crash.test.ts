@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, rmSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -27,10 +28,11 @@ interface Running {
   readonly lines: string[];
   /** The first line, or that there was none. */
   readonly first: Promise<string>;
+  readonly ended: Promise<unknown>;
   kill(): Promise<void>;
 }
 
-function start(round: number, work: 'work' | 'hold'): Running {
+function start(round: number, work: 'work' | 'hold' | 'die'): Running {
   const child = spawn(process.execPath, [program, folders.manifests, folders.data, String(round), work], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -47,6 +49,7 @@ function start(round: number, work: 'work' | 'hold'): Running {
     pid: child.pid,
     lines,
     first,
+    ended,
     async kill() {
       child.kill('SIGKILL');
       await ended;
@@ -94,3 +97,41 @@ test('of processes that start at once one gets the data folder; a kill -9 gives 
   const next = start(5, 'hold');
   expect(await next.first).toBe('open');
 }, 60_000);
+
+test.each<[string, string]>([
+  ['disabled', keyYaml('declared', hashOf(1), 'enabled: false')],
+  ['deleted', '# nothing'],
+])(
+  'a key that was %s stays so after a kill -9, though its file cannot be read then',
+  async (_, text) => {
+    await (await folders.open()).close();
+    const child = start(1, 'die');
+    expect(await child.first).toBe('open');
+    folders.write('a.yaml', text);
+    await child.ended;
+    folders.write('a.yaml', '{{{');
+    const { store } = await folders.open();
+    expect(store.key(hashOf(1))?.resource.spec.enabled ?? false).toBe(false);
+  },
+  30_000,
+);
+
+test('a key that was disabled while nothing ran stays so after a kill -9, though its file cannot be read then', async () => {
+  const first = await folders.open();
+  await first.close();
+  folders.write('a.yaml', keyYaml('declared', hashOf(1), 'enabled: false'));
+  const child = start(1, 'hold');
+  expect(await child.first).toBe('open');
+  await child.kill();
+  folders.write('a.yaml', '{{{');
+  const { store } = await folders.open();
+  expect(store.key(hashOf(1))?.resource.spec.enabled).toBe(false);
+}, 30_000);
+
+test('no second process gets the data folder, even if the other files in it were removed', async () => {
+  const holder = start(1, 'hold');
+  expect(await holder.first).toBe('open');
+  for (const name of readdirSync(folders.data).filter((each) => !each.startsWith(stateFile)))
+    rmSync(join(folders.data, name));
+  expect(await start(2, 'hold').first).toContain('uses the data folder');
+}, 30_000);

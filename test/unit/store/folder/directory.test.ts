@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ApiKey } from '../../../../src/resources/api-key.ts';
+import type { DirectoryStore } from '../../../../src/store/folder/directory.ts';
 import { hashOf, makeKey, makeSecret } from '../make.ts';
 import { changeState, Folders, holdsRow, keyYaml, nodeYaml, until } from '../open-folder.ts';
 
@@ -388,19 +389,6 @@ describe('what survives a restart', () => {
     expect(await store.readSecret('default', 's', signal)).toBeDefined();
   });
 
-  test('a generated Secret that a person removes is told of', async () => {
-    use({});
-    const { store } = await folders.open();
-    await store.createSecret(makeSecret('s', { apiKey: 'one' }), signal);
-    await wait(100);
-    const heard: string[] = [];
-    store.subscribe((change) => heard.push('name' in change ? `${change.kind} ${change.name}` : change.kind));
-    expect(holdsRow(folders.data, 'secret', 'default/s')).toBe(true);
-    changeState(folders.data, `DELETE FROM secret WHERE id = 'default/s'`);
-    await until(() => heard.includes('Secret s'), 'told');
-    expect(await store.readSecret('default', 's', signal)).toBeUndefined();
-  });
-
   test('files are for the owner alone', async () => {
     use({ 'a.yaml': keyYaml('k', hashOf(1)) });
     const { store, close } = await folders.open();
@@ -408,13 +396,7 @@ describe('what survives a restart', () => {
     await store.createSecret(makeSecret('s', { apiKey: 'one' }), signal);
     await store.publishSealingRecipient('age1x', signal);
     const files = readdirSync(folders.data).sort();
-    expect(files).toEqual([
-      'lock',
-      'sealing-recipient.txt',
-      'state.sqlite',
-      'state.sqlite-shm',
-      'state.sqlite-wal',
-    ]);
+    expect(files).toEqual(['sealing-recipient.txt', 'state.sqlite', 'state.sqlite-shm', 'state.sqlite-wal']);
     for (const file of files)
       expect([file, statSync(join(folders.data, file)).mode & 0o777]).toEqual([file, 0o600]);
     await close();
@@ -451,15 +433,37 @@ describe('what survives a restart', () => {
     for (const name of names) expect(await store.readSecret('default', name, signal), name).toBeDefined();
   });
 
-  test('damaged rows are logged and cost only what they held', async () => {
-    use({ 'a.yaml': keyYaml('k', hashOf(1)) });
+  test('damaged rows are logged, shown as problems, and cost only what they held', async () => {
+    use({ 'a.yaml': `${keyYaml('k', hashOf(1))}---\n${keyYaml('l', hashOf(3))}` });
     const first = await folders.open();
     await first.store.createKey(newKey('made', hashOf(2)), signal);
+    const uidOf = (store: DirectoryStore, name: string) => store.get('APIKey', 'default', name)?.metadata.uid;
+    const uid = uidOf(first.store, 'k') ?? '';
+    const ownerReferences = [{ apiVersion: 'modelgateway.dev/v1alpha1', kind: 'APIKey', name: 'k', uid }];
+    await first.store.createSecret(makeSecret('owned', { apiKey: 'one' }, { ownerReferences }), signal);
+    await first.store.createSecret(makeSecret('damaged', { apiKey: 'two' }), signal);
     await first.close();
-    changeState(folders.data, `UPDATE record SET value = '{"version":1,'; UPDATE made_key SET value = 'x'`);
+    changeState(
+      folders.data,
+      `UPDATE record SET value = '{"version":1,' WHERE id = 'APIKey/default/k'; UPDATE made_key SET value = 'x';
+       UPDATE secret SET value = substr(value, 9) WHERE id = 'default/damaged'`,
+    );
     const log: Record<string, unknown>[] = [];
-    const { store } = await folders.open(log);
-    expect(store.key(hashOf(1))).toBeDefined();
-    expect(problems(log).length).toBeGreaterThanOrEqual(2);
+    const { store, close } = await folders.open(log);
+    expect([store.key(hashOf(1)), store.key(hashOf(3))]).not.toContain(undefined);
+    const found = ['Secret/default/damaged', 'APIKey/default/made', 'APIKey/default/k'];
+    expect(problems(log).map((line) => line['object'])).toEqual(found);
+    expect(store.manifestProblems().map(({ object, file }) => [object, file])).toEqual(
+      found.map((object) => [object, '../data/state.sqlite']),
+    );
+    // The key in a Secret must not be issued again: neither because its owner has another uid, nor because it is unreadable.
+    expect(uidOf(store, 'k')).toBe(uid);
+    expect(await store.readSecret('default', 'owned', signal)).toBeDefined();
+    await expect(store.readSecret('default', 'damaged', signal)).rejects.toThrow(/damaged in the state file/);
+    await expect(store.createSecret(makeSecret('damaged', {}), signal)).rejects.toThrow(/exists already/);
+    await close();
+    changeState(folders.data, `DELETE FROM secret WHERE id = 'default/damaged'`);
+    const next = await folders.open();
+    expect(await next.store.readSecret('default', 'damaged', signal)).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-import { renameSync, unlinkSync } from 'node:fs';
+import { mkdirSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { folderDeclarations } from '../../../../src/cli/edit/folder-declarations.ts';
@@ -130,6 +130,37 @@ describe('what is not in force', () => {
     for (const group of ['node', 'key'])
       expect((await run(group, 'show', 'a')).stderr).toMatch(/There is no .*a\.yaml:\d+: is not YAML/);
   });
+});
+
+test('commands show the first of two declarations, although its file is not YAML any more', async () => {
+  folders = new Folders({
+    'a.yaml': nodeYaml('n', 'enabled: false'),
+    'b.yaml': nodeYaml('n', 'displayName: later'),
+  });
+  const { close } = await folders.open();
+  await close();
+  folders.write('a.yaml', '{{{');
+  const run = (...args: string[]) => runHere([...args, '--manifests', folders.manifests]);
+  const { stdout } = await run('nodes', '-o', 'wide');
+  expect(stdout).not.toContain('later');
+  expect(stdout.match(/is not YAML/g)).toHaveLength(1);
+  expect((await run('node', 'show', 'n')).stdout).not.toContain('later');
+  expect((await run('node', 'enable', 'n')).stderr).toMatch(/cannot be changed: the last good version/);
+});
+
+test('commands warn of a state file that cannot be read', async () => {
+  folders = new Folders({ 'a.yaml': keyYaml('k', hashOf(1)).replace(/hash: .*/, 'secretName: s') });
+  mkdirSync(folders.data);
+  writeFileSync(join(folders.data, 'state.sqlite'), 'no database'.repeat(100));
+  const run = (...args: string[]) => runHere([...args, '--manifests', folders.manifests]);
+  for (const list of ['keys', 'nodes'])
+    expect((await run(list)).stderr).toMatch(
+      /Warning: The state file .*state\.sqlite cannot be read \(file is not a database\), so statuses and generated keys are missing/,
+    );
+  expect((await run('nodes')).stderr).toContain('the data folder cannot be read, see the warning');
+  const { code, stderr } = await run('key', 'reveal', 'k');
+  expect(stderr).toMatch(/state\.sqlite cannot be read/);
+  expect([code, stderr.includes('no key yet')]).not.toEqual([0, true]);
 });
 
 describe('an edit logs what it did', () => {

@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StateFile, stateFile } from '../../../../src/store/folder/state-file.ts';
@@ -56,14 +57,24 @@ test('rows that are written together are there together, and survive a restart',
   again.close();
 });
 
-test('only what another connection wrote is another version', async () => {
+test('no other process can write or lock it while it is open, nor make a write wait', async () => {
   const state = StateFile.open(root);
-  const before = state.version();
-  await state.write([row('a', 'text')]);
-  expect(state.version()).toBe(before);
-  changeState(root, `DELETE FROM secret`);
-  expect(state.version()).not.toBe(before);
-  expect(state.get('secret', 'a')).toBeUndefined();
+  const other = new DatabaseSync(path(), { timeout: 0 });
+  for (let number = 0; number < 3; number += 1) {
+    expect(() => other.exec('BEGIN IMMEDIATE')).toThrow('database is locked');
+    await state.write([row('a', `${number}`)]);
+  }
+  expect(other.prepare('SELECT value FROM secret').get()).toEqual({ value: '2' });
+  expect(() => StateFile.open(root)).toThrow(/uses the data folder/);
+  state.close();
+  other.exec('BEGIN IMMEDIATE');
+  other.close();
+});
+
+test('its log stays small, also with a lock that is always held', async () => {
+  const state = StateFile.open(root);
+  for (let number = 0; number < 60; number += 1) await state.write([row('a', 'x'.repeat(250_000))]);
+  expect(statSync(`${path()}-wal`).size).toBeLessThan(10e6);
   state.close();
 });
 
