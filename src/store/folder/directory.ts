@@ -89,7 +89,7 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
     });
     const manifests = new Manifests(log);
     const applied = new AppliedLog(log);
-    const newIdentity = identityMaker(now, randomBytes);
+    const newIdentity = identityMaker(now);
     const objects = new DirectoryObjects({
       ...{ content, manifests, records, made, secrets, damaged, log, applied, newIdentity },
     });
