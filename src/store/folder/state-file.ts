@@ -168,7 +168,9 @@ function unusable(folder: string, path: string, error: unknown): StateFileError 
   if (code === codes.busy) {
     const holder = lockHolder(`${path}-shm`);
     const who = holder === undefined ? 'Another process' : `Another process (${holder})`;
-    return new StateFileError(`${who} uses the data folder ${folder}; stop it, or name another folder with --data`);
+    return new StateFileError(
+      `${who} uses the data folder ${folder}; stop it, or name another folder with --data`,
+    );
   }
   if (code === codes.corrupt || code === codes.notADatabase) return damaged(path, errorText(error), error);
   return new StateFileError(
