@@ -21,6 +21,7 @@ const tried = z.object({
 /** Headers of the gateway's answer that the page shows. */
 const shownHeaders = [
   'x-model-gateway-node',
+  'x-model-gateway-model',
   'x-model-gateway-attempts',
   'x-model-gateway-conversion',
   'x-model-gateway-dropped',

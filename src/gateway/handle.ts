@@ -121,7 +121,7 @@ export async function answerModelCall(
     );
     if (noAnswer === undefined || noAnswer === 'gone') return;
     progress.error = reasonOf(noAnswer);
-    await answerFailure(caller, call, noAnswer, servedBy(progress, call.conversion));
+    await answerFailure(caller, call, noAnswer, servedBy(progress, call));
   } finally {
     const conversion = call?.conversion;
     // Requests for further choices are written later, from the same body.
@@ -179,9 +179,10 @@ function checkContentType(type: string | undefined): void {
   );
 }
 
-function servedBy({ node, attempts, conversion }: Progress, made: Conversion | undefined): string[] {
-  if (node === undefined) return [];
-  const headers = servedHeaders(node, attempts);
+function servedBy({ node, model, attempts, conversion }: Progress, call: ModelRequest): string[] {
+  if (node === undefined || model === undefined) return [];
+  const headers = servedHeaders(node, model, call.inspection.model, attempts);
+  const made = call.conversion;
   return conversion === undefined || made === undefined ? headers : [...headers, ...made.headers];
 }
 

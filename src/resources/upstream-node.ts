@@ -23,6 +23,9 @@ import { credentialOnce, headersSchema } from './node-headers.ts';
 import { objectMetaSchema } from './object-meta.ts';
 import { withRules } from './rules.ts';
 
+const priority = () => whole(0, 100);
+const weight = () => whole(1, 100);
+
 const modelEntrySchema = z.object({
   name: modelName().meta({ description: "The model's name, as the node calls it." }),
   // No default: absent means the value of sync.newModels at the discovery, which must remain distinguishable from a wish.
@@ -34,8 +37,13 @@ const modelEntrySchema = z.object({
     })
     .optional(),
   aliases: setOf(modelAlias(), 16)
-    .meta({ description: 'Other names that callers may use; the node is sent `name`.' })
+    .meta({
+      description:
+        'Other names that callers may use; the node is sent `name`. Models that share an alias all serve it, by their priorities and weights.',
+    })
     .optional(),
+  priority: priority().meta({ description: "The model's own priority, in place of the node's." }).optional(),
+  weight: weight().meta({ description: "The model's own weight, in place of the node's." }).optional(),
   dialect: dialectSchema
     .meta({ description: "What this model takes where it differs from the node's dialect." })
     .optional(),
@@ -191,8 +199,8 @@ const upstreamNodeSpecSchema = withRules(
       .boolean()
       .default(true)
       .meta({ description: 'false takes the node out of routing without deleting it.' }),
-    priority: whole(0, 100).default(50).meta({ description: 'Higher is preferred.' }),
-    weight: whole(1, 100).default(50).meta({ description: 'Share of the requests within one priority.' }),
+    priority: priority().default(50).meta({ description: 'Higher is preferred.' }),
+    weight: weight().default(50).meta({ description: 'Share of the requests within one priority.' }),
     nativeFormats: setOf(z.enum(nativeFormats), nativeFormats.length)
       .meta({
         description:
@@ -205,7 +213,7 @@ const upstreamNodeSpecSchema = withRules(
     models: mapOf(modelEntrySchema, 'name', 2_000)
       .meta({
         description:
-          'Wishes for single models: enabled, aliases, dialect, card. Managers can own separate entries by server-side apply.',
+          'Wishes for single models: enabled, aliases, priority, weight, dialect, card. Managers can own separate entries by server-side apply.',
       })
       .optional(),
     // Written out: the API server judges a default by the rules before it fills in the defaults inside it.

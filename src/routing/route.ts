@@ -1,3 +1,4 @@
+import { weightOf } from '../store/preference.ts';
 import type { Candidate, KeyEntry, ServedModel, View } from '../store/store.ts';
 import type { CallerFormat } from './caller-format.ts';
 import { isDemoted } from './demoted.ts';
@@ -33,10 +34,15 @@ export interface Pick {
  */
 export type NativeWish = 'unknown' | 'any' | 'preferred' | 'only';
 
+/** What a request has tried: single models of nodes, and whole nodes. */
+export interface Tried {
+  has(candidate: Candidate): boolean;
+}
+
 export interface Router {
   /**
    * The next node for this request: healthy ones first by priority, within one priority at random by weight; then the
-   * demoted ones in the same order. Nodes in `tried` (ids) are left out. Returns undefined if no node is left, a refusal if
+   * demoted ones in the same order. What is in `tried` is left out. Returns undefined if no node is left, a refusal if
    * no node may take the request at all, and 'ask' if the choice depends on a `wish` that is still unknown. Reads the newest
    * state at each call, so a node that was disabled since the last call is not tried.
    */
@@ -44,7 +50,7 @@ export interface Router {
     model: string,
     key: KeyEntry,
     format: CallerFormat,
-    tried: ReadonlySet<string>,
+    tried: Tried,
     wish?: NativeWish,
   ): Pick | RouteRefusal | 'ask' | undefined;
 }
@@ -92,7 +98,7 @@ export function createRouter(options: {
       if ('code' in plan) return plan;
       const at = now();
       const health = (candidate: Candidate): Health => {
-        if (tried.has(candidate.node.id)) return 'tried';
+        if (tried.has(candidate)) return 'tried';
         if (isDemoted(candidate.node, at)) return 'demoted';
         return circuits.state(candidate.node.id, candidate.model) === 'open' ? 'demoted' : 'healthy';
       };
@@ -152,10 +158,10 @@ function pickFrom(
     if (tier.candidates.length === 1) return undefined;
   }
   const left = tier.candidates.filter(eligible);
-  const rest = left.reduce((sum, { node }) => sum + node.resource.spec.weight, 0);
+  const rest = left.reduce((sum, candidate) => sum + weightOf(candidate), 0);
   let point = random() * rest;
   for (const candidate of left) {
-    point -= candidate.node.resource.spec.weight;
+    point -= weightOf(candidate);
     if (point < 0) return candidate;
   }
   return left.at(-1);

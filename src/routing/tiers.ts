@@ -1,4 +1,5 @@
 import type { NativeFormat } from '../resources/formats.ts';
+import { priorityOf, weightOf } from '../store/preference.ts';
 import type { Candidate } from '../store/store.ts';
 import type { CallerFormat } from './caller-format.ts';
 import { dialectOf } from './candidate-dialect.ts';
@@ -42,7 +43,7 @@ export function tiersOf(candidates: readonly Candidate[], format: CallerFormat):
           .map(([, group]) => group)
       : [candidates];
   return groups.flatMap((group) => {
-    const byPriority = Map.groupBy(group, ({ node }) => node.resource.spec.priority);
+    const byPriority = Map.groupBy(group, priorityOf);
     return [...byPriority]
       .sort(([one], [other]) => other - one)
       .map(([, members]) => tierOf(members, format));
@@ -66,5 +67,5 @@ function tierOf(candidates: readonly Candidate[], format: CallerFormat): Tier {
 
 function sharesOf(candidates: readonly Candidate[]): Shares {
   let sum = 0;
-  return { candidates, sums: candidates.map(({ node }) => (sum += node.resource.spec.weight)) };
+  return { candidates, sums: candidates.map((candidate) => (sum += weightOf(candidate))) };
 }

@@ -1,8 +1,11 @@
-import { servedNames, servesAlike } from './node-models.ts';
+import { type ServedName, servedNames, servesAlike } from './node-models.ts';
 import type { Candidate, NodeEntry, ServedModel } from './store.ts';
 
-/** A node alone serves the name as its own, enabled: the rule by far, so that it costs no object of its own. */
-type Server = NodeEntry | Candidate;
+/**
+ * How a node serves a name. The node alone: by its own model of that name, enabled, with the node's priority and weight. That is
+ * the rule by far, so it costs no object of its own.
+ */
+type Server = NodeEntry | { readonly node: NodeEntry; readonly models: readonly ServedName[] };
 
 /** A list while they are few: a map of ten costs five times as much, and many names are served by a few nodes. */
 type Slot = Server | Server[] | Map<string, Server>;
@@ -25,8 +28,8 @@ export class ModelIndex {
       }
     }
     if (after === undefined || names === undefined) return;
-    for (const [name, { model, enabled }] of names) {
-      this.#set(name, after.id, model === name && enabled ? after : { node: after, model, enabled });
+    for (const [name, models] of names) {
+      this.#set(name, after.id, isPlain(name, models) ? after : { node: after, models });
     }
   }
 
@@ -35,7 +38,7 @@ export class ModelIndex {
     if (known !== undefined) return known;
     const slot = this.#slots.get(name);
     if (slot === undefined) return undefined;
-    const served = { name, candidates: serversOf(slot).map((server) => candidateOf(server, name)) };
+    const served = { name, candidates: serversOf(slot).flatMap((server) => candidatesOf(server, name)) };
     if (this.#answers.size >= maxAnswers) this.#forgetOldest();
     this.#answers.set(name, served);
     return served;
@@ -92,6 +95,14 @@ function nodeOf(server: Server): NodeEntry {
   return 'node' in server ? server.node : server;
 }
 
-function candidateOf(server: Server, name: string): Candidate {
-  return 'node' in server ? server : { node: server, model: name, enabled: true };
+function isPlain(name: string, models: readonly ServedName[]): boolean {
+  const [first] = models;
+  if (first === undefined || models.length > 1 || first.model !== name || !first.enabled) return false;
+  return first.priority === undefined && first.weight === undefined;
+}
+
+function candidatesOf(server: Server, name: string): readonly Candidate[] {
+  if (!('node' in server)) return [{ node: server, model: name, enabled: true }];
+  const { node, models } = server;
+  return models.map((served) => ({ node, ...served }));
 }

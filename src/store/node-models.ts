@@ -1,52 +1,66 @@
 import type { UpstreamNode } from '../resources/upstream-node.ts';
 
-/** What a name means on one node. */
+/** A model of a node, as a name leads to it. */
 export interface ServedName {
   /** The name that the node is sent. */
   readonly model: string;
   readonly enabled: boolean;
+  /** The model's own priority and weight; absent if those of the node apply. */
+  readonly priority?: number;
+  readonly weight?: number;
 }
 
 /**
- * The names that a node knows, real ones and aliases, and what each stands for.
- *
- * Real names are the discovered ones of the status and the manual ones of the spec; with `discovery: Never` the
- * manual ones alone. Everything a person can set is read from the spec, so that it bites without waiting for the
- * controller: a manual model that left the spec is gone although the status still lists it, and a wish that was taken
- * back leaves what the model started as. An entry of `spec.models` that no list knows serves nothing.
+ * The names that a node serves, real ones and aliases, and the models that each stands for: a real name stands for its
+ * model alone, even a disabled one; an alias for every model that has it.
  */
-export function servedNames(node: UpstreamNode): Map<string, ServedName> {
-  const { spec, status } = node;
-  const wishes = new Map(spec.models?.map((entry) => [entry.name, entry.enabled]));
-  const names = new Map<string, ServedName>();
-  if (spec.sync.discovery === 'Always') {
-    for (const { name, enabled, startedEnabled, source } of status?.models ?? []) {
-      if (source !== 'Discovered') continue;
-      names.set(name, { model: name, enabled: wishes.get(name) ?? startedEnabled ?? enabled });
+export function servedNames(node: UpstreamNode): Map<string, readonly ServedName[]> {
+  const real = realModels(node);
+  const names = new Map<string, ServedName[]>();
+  for (const [name, served] of real) names.set(name, [served]);
+  for (const { name, aliases } of node.spec.models ?? []) {
+    const served = real.get(name);
+    if (served === undefined || aliases === undefined) continue;
+    for (const alias of aliases) {
+      if (real.has(alias)) continue;
+      const sharing = names.get(alias);
+      if (sharing === undefined) names.set(alias, [served]);
+      else sharing.push(served);
     }
   }
-  for (const name of spec.manualModels ?? []) {
-    names.set(name, { model: name, enabled: wishes.get(name) ?? true });
-  }
-  addAliases(node, names);
   return names;
+}
+
+/**
+ * The models of a node by their real names: the discovered ones of the status and the manual ones of the spec; with
+ * `discovery: Never` the manual ones alone.
+ *
+ * Everything that a person can set is read from the spec, so that it takes effect without waiting for the controller: a manual
+ * model that left the spec is gone although the status still lists it, and a wish that was taken back leaves what the model
+ * started as. An entry of `spec.models` that no list knows serves nothing.
+ */
+export function realModels({ spec, status }: UpstreamNode): Map<string, ServedName> {
+  const wishes = new Map(spec.models?.map((entry) => [entry.name, entry]));
+  const models = new Map<string, ServedName>();
+  const add = (name: string, unwished: boolean) => {
+    const { enabled = unwished, priority, weight } = wishes.get(name) ?? {};
+    models.set(name, {
+      model: name,
+      enabled,
+      ...(priority === undefined ? {} : { priority }),
+      ...(weight === undefined ? {} : { weight }),
+    });
+  };
+  if (spec.sync.discovery === 'Always') {
+    for (const { name, enabled, startedEnabled, source } of status?.models ?? []) {
+      if (source === 'Discovered') add(name, startedEnabled ?? enabled);
+    }
+  }
+  for (const name of spec.manualModels ?? []) add(name, true);
+  return models;
 }
 
 /** Whether two versions of a node serve the same names, told without a look at one; false says nothing. */
 export function servesAlike(before: UpstreamNode | undefined, after: UpstreamNode | undefined): boolean {
   return before?.spec === after?.spec && before?.status?.models === after?.status?.models;
-}
-
-function addAliases(node: UpstreamNode, names: Map<string, ServedName>): void {
-  const aliases = new Map<string, ServedName>();
-  for (const { name, aliases: wished } of node.spec.models ?? []) {
-    const real = names.get(name);
-    if (real === undefined || wished === undefined) continue;
-    for (const alias of wished) {
-      if (names.has(alias)) continue;
-      const other = aliases.get(alias);
-      if (other === undefined || name < other.model) aliases.set(alias, real);
-    }
-  }
-  for (const [alias, real] of aliases) names.set(alias, real);
 }

@@ -82,13 +82,16 @@ export interface NodeEntry {
   readonly checkedAtMs: number;
 }
 
-/** One node that knows a name. */
+/** One model of one node that serves a name. Several models of a node can share an alias. */
 export interface Candidate {
   readonly node: NodeEntry;
   /** The name that the node is sent: the caller's own, or what the alias stands for. */
   readonly model: string;
   /** Whether this model is enabled on this node; says nothing of the node itself. */
   readonly enabled: boolean;
+  /** The model's own priority and weight; absent if those of its node apply (`priorityOf`, `weightOf`). */
+  readonly priority?: number;
+  readonly weight?: number;
 }
 
 /** All nodes that know one name. Immutable: identity changes whenever anything in it does, so it can key a cache. */

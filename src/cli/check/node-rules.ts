@@ -58,28 +58,16 @@ function secretReferences(
 function aliases({ resource, object }: CheckedResource<UpstreamNode>): Finding[] {
   const { models = [], manualModels = [] } = resource.spec;
   const real = new Set([...manualModels, ...models.map(({ name }) => name)]);
-  const owner = new Map<string, string>();
-  for (const { name, aliases: wished = [] } of models.toSorted(byName)) {
-    for (const alias of wished) if (!owner.has(alias)) owner.set(alias, name);
-  }
   return models.flatMap(({ name, aliases: wished = [] }, index) =>
     wished.flatMap((alias, at) => {
-      const isReal = real.has(alias);
-      if (!isReal && owner.get(alias) === name) return [];
-      const winner = isReal
-        ? `the model "${alias}" of the same node`
-        : `"${owner.get(alias)}", which has it too`;
+      if (!real.has(alias)) return [];
       const field = `spec.models[${index}].aliases[${at}]`;
-      const message = `the alias "${alias}" of "${name}" is shadowed by ${winner}`;
+      const message = `the alias "${alias}" of "${name}" is shadowed by the model "${alias}" of the same node`;
       return [
         objectFinding('alias-conflict', object, field, message, 'remove the alias, or choose another one'),
       ];
     }),
   );
-}
-
-function byName(one: { readonly name: string }, other: { readonly name: string }): number {
-  return one.name < other.name ? -1 : 1;
 }
 
 /** Without discovery the manual list is all that a node serves, so what else `spec.models` names serves nothing. */

@@ -58,8 +58,8 @@ export const rules = {
   },
   'alias-conflict': {
     level: 'warning',
-    summary: 'An alias is shadowed by another name of the same node.',
-    help: 'Within a node a real name beats an alias; of two equal aliases the entry whose name sorts first has it.',
+    summary: 'An alias is shadowed by a model of that name on the same node.',
+    help: 'Within a node a real name takes precedence over an alias, even if that model is disabled. Models that share an alias all serve it.',
   },
   'model-unserved': {
     level: 'warning',

@@ -1,4 +1,4 @@
-import { servedNames } from '../../store/node-models.ts';
+import { realModels, servedNames } from '../../store/node-models.ts';
 import type { Declarations } from '../edit/declarations.ts';
 import { namedRef, nodeWords } from '../named.ts';
 import type { NameSource } from './completes.ts';
@@ -26,8 +26,7 @@ export async function namesOf(
     case 'node-model': {
       const [node = ''] = values;
       const { resource } = await place.get(namedRef(place, nodeWords, node), signal);
-      const names = [...servedNames(resource)].filter(([name, { model }]) => name === model);
-      return names
+      return [...realModels(resource)]
         .sort(([one], [other]) => (one < other ? -1 : 1))
         .map(([value, { enabled }]) => ({ value, help: enabled ? 'enabled' : 'disabled' }));
     }

@@ -75,14 +75,14 @@ export function modelObject({ name, servers }: KnownModel): unknown {
   return {
     name,
     state: stateText({ name, servers }),
-    nodes: servers.map(({ node, model, state, turn, share }) => ({
+    nodes: servers.map(({ node, model, priority, weight, state, turn, share }) => ({
       namespace: node.metadata.namespace,
       node: node.metadata.name,
       model,
       state,
       phase: node.status?.phase,
-      priority: node.spec.priority,
-      weight: node.spec.weight,
+      priority,
+      weight,
       turn,
       share,
     })),

@@ -1,6 +1,6 @@
 import { compileGlob } from '../../resources/glob.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
-import { servedNames } from '../../store/node-models.ts';
+import { realModels, servedNames } from '../../store/node-models.ts';
 import { withNearest } from '../with-nearest.ts';
 
 export interface Picked {
@@ -13,17 +13,16 @@ export interface Picked {
 /** The models of a node that words mean: names, or patterns with `*` (any text) and `?` (one character). */
 export function pickModels(node: UpstreamNode, words: readonly string[]): Picked {
   const names = servedNames(node);
-  const real = [...names].flatMap(([name, { model, enabled }]) =>
-    name === model ? [{ name, enabled }] : [],
-  );
+  const known = realModels(node);
+  const real = [...known].map(([name, { enabled }]) => ({ name, enabled }));
   const picked = new Map<string, boolean>();
   const problems: string[] = [];
   for (const word of words) {
-    const exact = names.get(word);
-    if (exact !== undefined && exact.model !== word) {
-      problems.push(
-        `${JSON.stringify(word)} is an alias of ${JSON.stringify(exact.model)} there; name that.`,
-      );
+    const exact = known.get(word);
+    const aliased = exact === undefined ? names.get(word) : undefined;
+    if (aliased !== undefined) {
+      const models = aliased.map(({ model }) => JSON.stringify(model)).join(', ');
+      problems.push(`${JSON.stringify(word)} is an alias of ${models} there; name that.`);
       continue;
     }
     const found = exact === undefined ? matching(word, real) : [{ name: word, enabled: exact.enabled }];

@@ -2,7 +2,8 @@ import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { isDemoted } from '../../routing/demoted.ts';
 import { ranksOf } from '../../routing/explain/ranks.ts';
 import { servedNames } from '../../store/node-models.ts';
-import type { Candidate, NodeEntry } from '../../store/store.ts';
+import { priorityOf, weightOf } from '../../store/preference.ts';
+import type { Candidate } from '../../store/store.ts';
 import { declaredEntry } from '../declared-entry.ts';
 
 /** How a node stands to a model. */
@@ -19,6 +20,8 @@ export interface Server {
   readonly node: UpstreamNode;
   /** The name that the node is sent. */
   readonly model: string;
+  readonly priority: number;
+  readonly weight: number;
   readonly state: ServerState;
   /** Whether requests may get there at all. */
   readonly takesTraffic: boolean;
@@ -43,10 +46,10 @@ export function knownModels(nodes: readonly UpstreamNode[], nowMs: number): Know
   for (const resource of nodes) {
     const node = declaredEntry(resource, true);
     for (const [name, served] of servedNames(resource)) {
-      const candidate = { node, ...served };
+      const candidates = served.map((one) => ({ node, ...one }));
       const known = byName.get(name);
-      if (known === undefined) byName.set(name, [candidate]);
-      else known.push(candidate);
+      if (known === undefined) byName.set(name, candidates);
+      else known.push(...candidates);
     }
   }
   return [...byName]
@@ -82,11 +85,11 @@ function inOrder(candidates: readonly Candidate[], nowMs: number): Server[] {
   return [...taking, ...others];
 }
 
-function nodeAndModel({ node, model }: Candidate): Pick<Server, 'node' | 'model'> {
-  return { node: node.resource, model };
+function nodeAndModel(candidate: Candidate): Pick<Server, 'node' | 'model' | 'priority' | 'weight'> {
+  const { node, model } = candidate;
+  return { node: node.resource, model, priority: priorityOf(candidate), weight: weightOf(candidate) };
 }
 
-function byWeightThenId({ node: one }: Candidate, { node: other }: Candidate): number {
-  const weight = ({ resource }: NodeEntry): number => resource.spec.weight;
-  return weight(other) - weight(one) || (one.id < other.id ? -1 : 1);
+function byWeightThenId(one: Candidate, other: Candidate): number {
+  return weightOf(other) - weightOf(one) || (one.node.id < other.node.id ? -1 : 1);
 }

@@ -75,8 +75,8 @@ function columns(withNamespace: boolean, name: string): Column<Server>[] {
       tint: ({ state, takesTraffic }) => (state === 'serves' ? 'good' : takesTraffic ? 'warn' : 'faint'),
     },
     { title: 'PHASE', cell: ({ node }) => node.status?.phase ?? 'unknown' },
-    { title: 'PRIORITY', cell: ({ node }) => String(node.spec.priority) },
-    { title: 'WEIGHT', cell: ({ node }) => String(node.spec.weight) },
+    { title: 'PRIORITY', cell: ({ priority }) => String(priority) },
+    { title: 'WEIGHT', cell: ({ weight }) => String(weight) },
     { title: 'SHARE', cell: ({ share }) => (share === undefined ? '-' : `${Math.round(share * 100)} %`) },
     { title: 'SENT AS', cell: ({ model }) => (model === name ? '-' : model) },
   ];

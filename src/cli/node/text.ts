@@ -1,7 +1,7 @@
 import { lastSuccessfulSync } from '../../resources/last-successful-sync.ts';
 import { nodeCondition } from '../../resources/node-condition.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
-import { servedNames } from '../../store/node-models.ts';
+import { realModels, servedNames } from '../../store/node-models.ts';
 import { conditionsText } from '../conditions-text.ts';
 import type { Declared } from '../edit/declarations.ts';
 import {
@@ -122,9 +122,7 @@ function modelsText(node: UpstreamNode, { colour }: Shown): string {
   const wishes = new Map(spec.models?.map((entry) => [entry.name, entry]));
   const missed = new Map(status?.models?.map(({ name, missedSyncs }) => [name, missedSyncs]));
   const manual = new Set(spec.manualModels);
-  const real = [...names]
-    .filter(([name, { model }]) => name === model)
-    .sort(([one], [other]) => (one < other ? -1 : 1));
+  const real = [...realModels(node)].sort(([one], [other]) => (one < other ? -1 : 1));
   const rows = real.map(([name, { enabled }]) => {
     const aliases = wishes.get(name)?.aliases ?? [];
     const gone = missed.get(name) ?? 0;
@@ -133,7 +131,7 @@ function modelsText(node: UpstreamNode, { colour }: Shown): string {
       { text: enabled ? 'enabled' : 'disabled', tint: enabled ? undefined : ('faint' as const) },
       ...plainCells(
         manual.has(name) ? 'manual' : 'discovered',
-        aliases.filter((alias) => names.get(alias)?.model === name).join(', ') || '-',
+        aliases.filter((alias) => names.get(alias)?.some(({ model }) => model === name)).join(', ') || '-',
         gone === 0 ? '' : `not listed in the last ${gone === 1 ? 'sync' : `${gone} syncs`}`,
       ),
     ];

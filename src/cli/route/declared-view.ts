@@ -15,8 +15,8 @@ export function declaredView(nodes: readonly UpstreamNode[], hasStatus: boolean)
   return {
     served(name) {
       const candidates = [...entries.values()].flatMap((node): Candidate[] => {
-        const found = servedNames(node.resource).get(name);
-        return found === undefined ? [] : [{ node, ...found }];
+        const found = servedNames(node.resource).get(name) ?? [];
+        return found.map((served) => ({ node, ...served }));
       });
       return candidates.length === 0 ? undefined : { name, candidates };
     },

@@ -7,6 +7,8 @@ const mostRaw = 200_000;
 export interface Facts {
   readonly status: number;
   readonly servedBy: string | undefined;
+  /** The node's name for the model, if another one was asked for. */
+  readonly model: string | undefined;
   readonly attempts: string | undefined;
   readonly conversion: string | undefined;
   readonly dropped: string | undefined;
@@ -51,6 +53,7 @@ export async function converse(
   const facts = {
     status: answer.status,
     servedBy: header('x-model-gateway-node'),
+    model: header('x-model-gateway-model'),
     attempts: header('x-model-gateway-attempts'),
     conversion: header('x-model-gateway-conversion'),
     dropped: header('x-model-gateway-dropped'),

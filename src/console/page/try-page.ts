@@ -174,6 +174,7 @@ function FactList({ facts }: { facts: Facts }): View {
   const shown: readonly (readonly [string, string | undefined])[] = [
     ['Status', String(facts.status)],
     ['Served by', facts.servedBy],
+    ['Model', facts.model],
     ['Attempts', facts.attempts],
     ['Conversion', facts.conversion ?? (isServed ? 'none' : undefined)],
     ['Dropped', facts.dropped ?? (isServed ? 'nothing' : undefined)],

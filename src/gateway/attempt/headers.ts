@@ -46,9 +46,16 @@ function impliedVersion(format: CallerFormat): string | undefined {
   return format === 'messages' || format === 'count_tokens' ? defaultAnthropicVersion : undefined;
 }
 
-/** The headers that name the node and count the attempts, flat. */
-export function servedHeaders(node: string, attempts: number): string[] {
-  return ['x-model-gateway-node', node, 'x-model-gateway-attempts', String(attempts)];
+/**
+ * The headers that name the node, its model if that is not the name that the caller sent, and the number of attempts, flat. A
+ * model name is percent-encoded if it holds other characters than visible ASCII and blanks.
+ */
+export function servedHeaders(node: string, model: string, asked: string, attempts: number): string[] {
+  const headers = ['x-model-gateway-node', node, 'x-model-gateway-attempts', String(attempts)];
+  if (model !== asked) {
+    headers.push('x-model-gateway-model', /^[\x20-\x7e]*$/.test(model) ? model : encodeURIComponent(model));
+  }
+  return headers;
 }
 
 /** Appends the node's headers that the caller gets, but `content-type`, to `flat`, and returns it. */

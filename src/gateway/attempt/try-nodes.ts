@@ -14,6 +14,7 @@ import { Attempt } from './attempt.ts';
 import { type AttemptResult, type Failure, type NoAnswer, ownFailure, withoutCredential } from './failure.ts';
 import { servedHeaders } from './headers.ts';
 import type { NodesContext } from './nodes-context.ts';
+import { TriedNodes } from './tried-nodes.ts';
 
 /** The attempts so far: the last node, its name for the model, their number, and how the failed ones failed. */
 export interface Tries {
@@ -53,7 +54,7 @@ export async function tryNodes(
 ): Promise<NoAnswer | 'gone' | undefined> {
   const { router, limits, reports, clock } = context;
   const { format, key, inspection } = request;
-  const tried = new Set<string>();
+  const tried = new TriedNodes();
   const lastStart = clock() + limits.attemptsMs;
   let wish: NativeWish = 'unknown';
   let failure: Failure | undefined;
@@ -74,7 +75,7 @@ export async function tryNodes(
     }
     const { candidate } = pick;
     const { node, model } = candidate;
-    tried.add(node.id);
+    tried.add(candidate);
     const native = pick.native && request.conversion?.begun !== true;
     const preparing = native ? 'as it is' : convertFor(context, request, candidate);
     const prepared = preparing instanceof Promise ? await preparing : preparing;
@@ -119,6 +120,7 @@ export async function tryNodes(
     if (result === 'answering') return undefined;
     failure = result;
     tries.failed = [...(tries.failed ?? []), reports.failed(candidate, failure)];
+    if (concernsNode(failure)) tried.addNode(node.id);
     span?.failed(failure.outcome);
     if (native && format === 'count_tokens' && lacksCount(failure)) {
       const impossible = await convertFor(context, request, candidate);
@@ -129,6 +131,11 @@ export async function tryNodes(
     if (!failure.isWorthAnother) break;
   }
   return failure ?? refused ?? ownFailure(modelRefused('no_node_available', inspection.model));
+}
+
+/** Whether every other model of the node would fail alike: it cannot be reached, or refuses the gateway's credential. */
+function concernsNode({ circuit, status }: Failure): boolean {
+  return circuit === 'connect_failed' || status === 401 || status === 403;
 }
 
 /** Whether a node that speaks Messages has no endpoint for counting: an estimate is better than its 404. */
@@ -174,7 +181,7 @@ function attempt(
         reports,
         settle,
         stream: inspection.stream,
-        headers: servedHeaders(node.id, number),
+        headers: servedHeaders(node.id, model, inspection.model, number),
       },
     );
     body.lend(made);

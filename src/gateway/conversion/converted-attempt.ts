@@ -20,7 +20,7 @@ export function convertedAttempt(
   number: number,
   span: AttemptTrace | undefined,
 ): Promise<AttemptResult> {
-  const { node } = candidate;
+  const { node, model } = candidate;
   const { credentials } = node;
   const { pools, limits, log, reports, conversions, largeWork } = context;
   if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);
@@ -41,7 +41,7 @@ export function convertedAttempt(
       candidate,
       reports,
       span,
-      headers: [...servedHeaders(node.id, number), ...conversion.headers],
+      headers: [...servedHeaders(node.id, model, request.inspection.model, number), ...conversion.headers],
       onLost: (lost) => conversions.lost(conversion.name, lost),
       settle: (result) => {
         settle(result);

@@ -1,5 +1,6 @@
 import { needsNative } from '../../convert/needs-native.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
+import { priorityOf, weightOf } from '../../store/preference.ts';
 import type { Candidate, KeyEntry } from '../../store/store.ts';
 import type { CallerFormat } from '../caller-format.ts';
 import { isDemoted } from '../demoted.ts';
@@ -111,6 +112,8 @@ export function explainRoute(question: RouteQuestion): Explanation {
     const open = openIn(candidate, question);
     return {
       ...factsOf(candidate.node.resource),
+      priority: priorityOf(candidate),
+      weight: weightOf(candidate),
       model: candidate.model,
       position: rank?.position,
       tier: rank?.tier,
@@ -194,9 +197,8 @@ function notesOf({ node, model }: Candidate, { model: asked, now }: RouteQuestio
   const notes: string[] = [];
   if (model !== asked) notes.push(`an alias of "${model}"`);
   for (const { name, aliases } of node.resource.spec.models ?? []) {
-    if (name === model || aliases?.includes(asked) !== true) continue;
-    const what = model === asked ? 'the model of that name' : `the same alias of "${model}"`;
-    notes.push(`its alias for "${name}" is shadowed by ${what}`);
+    if (model !== asked || name === model || aliases?.includes(asked) !== true) continue;
+    notes.push(`its alias for "${name}" is shadowed by the model of that name`);
   }
   const phase = node.resource.status?.phase;
   if ((phase === 'error' || phase === 'offline') && !isDemoted(node, now)) {
@@ -208,5 +210,7 @@ function notesOf({ node, model }: Candidate, { model: asked, now }: RouteQuestio
 
 function byPosition(one: ExplainedNode, other: ExplainedNode): number {
   const difference = (one.position ?? Number.MAX_SAFE_INTEGER) - (other.position ?? Number.MAX_SAFE_INTEGER);
-  return difference !== 0 ? difference : one.node < other.node ? -1 : 1;
+  if (difference !== 0) return difference;
+  if (one.node !== other.node) return one.node < other.node ? -1 : 1;
+  return (one.model ?? '') < (other.model ?? '') ? -1 : 1;
 }

@@ -1,3 +1,4 @@
+import { weightOf } from '../../store/preference.ts';
 import type { Candidate } from '../../store/store.ts';
 import type { CallerFormat } from '../caller-format.ts';
 import { isNative, tiersOf } from '../tiers.ts';
@@ -39,9 +40,9 @@ export function ranksOf(
       for (const group of groups) {
         if (group.length === 0) continue;
         turn += 1;
-        const sum = group.reduce((total, { node }) => total + node.resource.spec.weight, 0);
+        const sum = group.reduce((total, candidate) => total + weightOf(candidate), 0);
         for (const candidate of group.toSorted(byWeight)) {
-          const share = candidate.node.resource.spec.weight / sum;
+          const share = weightOf(candidate) / sum;
           ranks.set(candidate, { position: ranks.size + 1, tier: turn, share });
         }
       }
@@ -50,7 +51,9 @@ export function ranksOf(
   return ranks;
 }
 
-function byWeight({ node: one }: Candidate, { node: other }: Candidate): number {
-  const difference = other.resource.spec.weight - one.resource.spec.weight;
-  return difference !== 0 ? difference : one.id < other.id ? -1 : 1;
+function byWeight(one: Candidate, other: Candidate): number {
+  const difference = weightOf(other) - weightOf(one);
+  if (difference !== 0) return difference;
+  if (one.node.id !== other.node.id) return one.node.id < other.node.id ? -1 : 1;
+  return one.model < other.model ? -1 : 1;
 }

@@ -107,7 +107,7 @@ const cases: Case[] = [
     serves: ['a', '-b'],
   },
   {
-    name: 'of equal aliases the first name has it',
+    name: 'models that share an alias all serve it',
     spec: {
       models: [
         { name: 'b', aliases: ['x'] },
@@ -115,10 +115,10 @@ const cases: Case[] = [
       ],
     },
     models: [found('a'), found('b')],
-    serves: ['a', 'b', 'x>a'],
+    serves: ['a', 'b', 'x>a', 'x>b'],
   },
   {
-    name: 'even when that one is disabled',
+    name: 'each as it is enabled',
     spec: {
       models: [
         { name: 'b', aliases: ['x'] },
@@ -126,7 +126,7 @@ const cases: Case[] = [
       ],
     },
     models: [found('a'), found('b')],
-    serves: ['-a', 'b', '-x>a'],
+    serves: ['-a', 'b', '-x>a', 'x>b'],
   },
   {
     name: 'an unknown model does not keep an alias from a known one',
@@ -155,8 +155,8 @@ const cases: Case[] = [
 describe('what a node serves', () => {
   test.each(cases)('$name', ({ spec, models, serves }) => {
     const names = servedNames(makeNode(spec, models && { models }));
-    const shown = [...names].map(
-      ([name, { model, enabled }]) => `${enabled ? '' : '-'}${name}${model === name ? '' : `>${model}`}`,
+    const shown = [...names].flatMap(([name, models]) =>
+      models.map(({ model, enabled }) => `${enabled ? '' : '-'}${name}${model === name ? '' : `>${model}`}`),
     );
     expect(shown.sort()).toEqual([...serves].sort());
   });
