@@ -110,7 +110,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       log,
       now,
     }),
-    largeWork: new LargeWork(),
+    largeWork: new LargeWork({ metrics: metrics.threads }),
     conversions: createConversionReports({ log, clock, counters: metrics.conversions }),
     now,
     clock,

@@ -10,7 +10,7 @@ import { inspect } from './admission/inspect.ts';
 import { inspectLarge } from './admission/inspect-large.ts';
 import type { ModelRequest } from './admission/model-request.ts';
 import { Caller } from './answer/caller.ts';
-import { CallerGone } from './answer/caller-gone.ts';
+import { CallerGone, stillThere } from './answer/caller-gone.ts';
 import type { SilenceClock } from './answer/silence-clock.ts';
 import { answerFailure } from './attempt/answer-failure.ts';
 import { internalError } from './attempt/attempt-end.ts';
@@ -106,15 +106,15 @@ export async function answerModelCall(
     const bounds = { restricted: key.models !== undefined, maxDepth: limits.jsonDepth };
     const inspected =
       body.size > largeBytes
-        ? await inspectLarge(context.largeWork, body, share, bounds)
+        ? await inspectLarge(context.largeWork, caller, body, share, bounds)
         : inspect(body.bytes, bounds);
     // The caller may have disconnected after its body was complete; no attempt would notice.
-    if (caller.gone) throw new CallerGone();
+    stillThere(caller);
     const inspection = unstreamed.has(format) ? { ...inspected, stream: false } : inspected;
     progress.bytesIn = body.size;
     progress.wanted = inspection.model;
     if (inspection.stream) caller.watchSilence(context.silences);
-    call = { format, key, share, inspection, headers, idempotencyKey, body, conversion: undefined };
+    call = { format, key, caller, share, inspection, headers, idempotencyKey, body, conversion: undefined };
     const nodes = format === 'count_tokens' ? { ...context, reports: context.countReports } : context;
     const noAnswer = await tryNodes(nodes, caller, call, progress).catch((error: unknown) =>
       endStream(caller, error),

@@ -5,6 +5,7 @@ import { type ConversionMetrics, createConversionMetrics } from './conversion-me
 import { createInternalErrors, type InternalErrors } from './internal-errors.ts';
 import type { Log } from './log.ts';
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';
+import { createThreadMetrics, type ThreadMetrics } from './thread-metrics.ts';
 
 /** Everything that the traffic side counts. */
 export interface TrafficMetrics {
@@ -12,6 +13,7 @@ export interface TrafficMetrics {
   readonly attempts: AttemptMetrics;
   readonly circuits: CircuitMetrics;
   readonly conversions: ConversionMetrics;
+  readonly threads: ThreadMetrics;
   /** Unexpected errors of the program, which are also logged. */
   readonly internalErrors: (log: Log) => InternalErrors;
 }
@@ -23,6 +25,7 @@ export function createTrafficMetrics(registry: Registry = new Registry()): Traff
     attempts: createAttemptMetrics(registry),
     circuits: createCircuitMetrics(registry),
     conversions: createConversionMetrics(registry),
+    threads: createThreadMetrics(registry),
     internalErrors: (log) => createInternalErrors(registry, log),
   };
 }

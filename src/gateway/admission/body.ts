@@ -3,7 +3,7 @@ import { freeBuffer } from '../../runtime/node-internals.ts';
 import { type BatchedTask, runTogether } from '../../upstream/batches.ts';
 import { ByteBlocks } from '../../upstream/byte-blocks.ts';
 import { type AssembledBody, PartedBody } from '../../upstream/request.ts';
-import { CallerGone } from '../answer/caller-gone.ts';
+import { CallerGone, stillThere } from '../answer/caller-gone.ts';
 import { GatewayError } from '../errors/errors.ts';
 import { guarded } from '../guard.ts';
 import type { Limits } from '../limits.ts';
@@ -223,31 +223,56 @@ class BodyReading extends PendingBody implements BatchedTask {
   }
 
   async #decode(encoding: string): Promise<RequestBody> {
-    const { limits, share, work } = this.#options;
+    const { limits, share } = this.#options;
     const { size } = this.#blocks;
-    let { pieces, own } = this.#blocks.takePieces();
-    let decoded: ReturnType<typeof decode> = 'too large';
+    const { pieces, own } = this.#blocks.takePieces();
     try {
       if (size <= mostEncoded) {
-        pieces = [new Uint8Array(Buffer.concat(pieces, size))];
-        own = [];
-        decoded = decode(encoding, pieces[0] ?? nothing, Math.min(largeBytes, limits.bodyBytes));
+        const whole = new Uint8Array(Buffer.concat(pieces, size));
+        const decoded = decode(encoding, whole, Math.min(largeBytes, limits.bodyBytes));
+        if (decoded === 'invalid') return this.#bodyOf(decoded, undefined);
+        if (decoded !== 'too large') return this.#bodyOf(decoded, share.take(decoded.length));
       }
-      if (decoded === 'too large') {
-        const wish = { pieces, encoding, most: limits.bodyBytes };
-        decoded = await work.run('decode', wish, { owner: share.owner, transfer: own });
-      }
+      return await this.#decodeElsewhere(encoding, { pieces, own });
     } finally {
       share.give(size);
     }
-    if (decoded === 'too large') throw tooLarge(limits.bodyBytes);
+  }
+
+  /** In the thread. The memory for the decoded body is taken before it is needed: as much as the key may take. */
+  async #decodeElsewhere(encoding: string, { pieces, own }: Pieces): Promise<RequestBody> {
+    const { request, limits, share, work } = this.#options;
+    const { socket } = request;
+    let room: ReturnType<BufferShare['takeUpTo']> = { taken: 0, refused: undefined };
+    let used = 0;
+    try {
+      const decoded = await work.run(
+        'decode',
+        { owner: share.owner, bytes: Number.POSITIVE_INFINITY },
+        () => {
+          stillThere({ gone: socket.destroyed });
+          room = share.takeUpTo(limits.bodyBytes);
+          if (room.taken === 0 && room.refused !== undefined) throw room.refused;
+          return { wish: { pieces, encoding, most: room.taken }, transfer: own };
+        },
+      );
+      if (decoded === 'too large') throw room.refused ?? tooLarge(limits.bodyBytes);
+      const body = this.#bodyOf(decoded, undefined);
+      used = body.size;
+      return body;
+    } finally {
+      share.give(room.taken - used);
+    }
+  }
+
+  /** `refused`: why there is no memory for it. */
+  #bodyOf(decoded: Uint8Array<ArrayBuffer> | 'invalid', refused: GatewayError | undefined): RequestBody {
     if (decoded === 'invalid')
       throw new GatewayError('invalid_encoding', 'The request body does not match its content-encoding.');
-    const refused = share.take(decoded.length);
     if (refused !== undefined) throw refused;
     const large = { pieces: [decoded], own: [decoded.buffer] };
     const small = Buffer.from(decoded.buffer, decoded.byteOffset, decoded.length);
-    return new RequestBody(decoded.length > largeBytes ? large : small, decoded.length, share);
+    return new RequestBody(decoded.length > largeBytes ? large : small, decoded.length, this.#options.share);
   }
 
   #fail(error: unknown): void {

@@ -9,6 +9,8 @@ export interface BufferShare {
   readonly owner: string;
   /** Takes all `bytes`, or none and returns the error for the caller. */
   take(bytes: number): GatewayError | undefined;
+  /** Takes as many bytes as the key may have, up to `bytes`. `refused`: why it may not have more. */
+  takeUpTo(bytes: number): { readonly taken: number; readonly refused: GatewayError | undefined };
   /** Gives back what was taken. */
   give(bytes: number): void;
 }
@@ -38,22 +40,39 @@ export class BufferBudget {
 
   /** The share of a key, by an id that no other key has. */
   of(key: string): BufferShare {
-    return { owner: key, take: (bytes) => this.#take(key, bytes), give: (bytes) => this.#give(key, bytes) };
+    return {
+      owner: key,
+      take: (bytes) => this.#take(key, bytes),
+      takeUpTo: (bytes) => this.#takeUpTo(key, bytes),
+      give: (bytes) => this.#give(key, bytes),
+    };
   }
 
   #take(key: string, bytes: number): GatewayError | undefined {
     if (bytes === 0) return undefined;
-    const own = this.#held.get(key) ?? 0;
-    const used = this.#used + bytes;
-    if (used > this.#limit - this.#reserved) {
-      const holders = this.#held.size + (own === 0 ? 1 : 0);
-      // Judged by what it holds now: else a first body that is larger than the share could never be read.
-      if (own * holders >= this.#used) return overShare();
-      if (used > this.#limit) return full();
+    if (bytes <= this.#limit - this.#reserved - this.#used || this.#isBelowShare(key)) {
+      if (this.#used + bytes > this.#limit) return full();
+      this.#held.set(key, (this.#held.get(key) ?? 0) + bytes);
+      this.#used += bytes;
+      return undefined;
     }
-    this.#held.set(key, own + bytes);
-    this.#used = used;
-    return undefined;
+    return overShare();
+  }
+
+  #takeUpTo(key: string, bytes: number): ReturnType<BufferShare['takeUpTo']> {
+    const refused = this.#take(key, bytes);
+    if (refused === undefined) return { taken: bytes, refused };
+    const limit = this.#isBelowShare(key) ? this.#limit : this.#limit - this.#reserved;
+    const taken = Math.min(bytes, Math.max(0, limit - this.#used));
+    this.#take(key, taken);
+    return { taken, refused };
+  }
+
+  /** Judged by what it holds now: else a first body that is larger than the share could never be read. */
+  #isBelowShare(key: string): boolean {
+    const own = this.#held.get(key) ?? 0;
+    const holders = this.#held.size + (own === 0 ? 1 : 0);
+    return own * holders < this.#used;
   }
 
   #give(key: string, bytes: number): void {

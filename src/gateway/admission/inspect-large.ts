@@ -1,20 +1,25 @@
+import { stillThere } from '../answer/caller-gone.ts';
 import { GatewayError } from '../errors/errors.ts';
 import type { LargeWork } from '../thread/large-work.ts';
 import type { RequestBody } from './body.ts';
 import type { BufferShare } from './buffer-budget.ts';
 import type { Inspection } from './inspect.ts';
 
-/** Joins a large body and inspects it, in the thread. Throws GatewayError as `inspect` does. */
+/** Joins a large body and inspects it, in the thread. Throws GatewayError as `inspect` does, or CallerGone. */
 export async function inspectLarge(
   work: LargeWork,
+  caller: { readonly gone: boolean },
   body: RequestBody,
   { owner }: BufferShare,
   bounds: { readonly restricted: boolean; readonly maxDepth: number },
 ): Promise<Inspection> {
-  const taken = body.takePieces();
-  if (taken === undefined) throw new Error('a body was inspected twice');
-  const { pieces, own } = taken;
-  const result = await work.run('inspect', { pieces, ...bounds }, { owner, transfer: own });
+  const result = await work.run('inspect', { owner, bytes: body.size }, () => {
+    stillThere(caller);
+    const taken = body.takePieces();
+    if (taken === undefined) throw new Error('a body was inspected twice');
+    const { pieces, own } = taken;
+    return { wish: { pieces, ...bounds }, transfer: own };
+  });
   if ('error' in result) {
     const { code, message, param } = result.error;
     throw new GatewayError(code, message, { param });

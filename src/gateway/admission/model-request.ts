@@ -9,6 +9,8 @@ import type { Inspection } from './inspect.ts';
 export interface ModelRequest {
   readonly format: CallerFormat;
   readonly key: KeyEntry;
+  /** Whether the caller has left. */
+  readonly caller: { readonly gone: boolean };
   /** The memory share of the key. */
   readonly share: BufferShare;
   readonly inspection: Inspection;

@@ -5,3 +5,8 @@ export class CallerGone extends Error {
     this.name = 'CallerGone';
   }
 }
+
+/** Throws CallerGone if the caller has left. */
+export function stillThere({ gone }: { readonly gone: boolean }): void {
+  if (gone) throw new CallerGone();
+}

@@ -18,7 +18,7 @@ import type { Fallible } from '../guard.ts';
 import type { Limits } from '../limits.ts';
 import { largeBytes } from '../thread/large-work.ts';
 
-/** Gets the whole answer. Exactly one of `answered` and `failedWith` is called, once; neither after `abort`. */
+/** Gets the whole answer, whose bytes stay in the share: the listener gives them back. Exactly one of `answered` and `failedWith` is called, once; neither after `abort`. */
 export interface CollectedListener extends Fallible {
   answered(body: Buffer, headers: UpstreamHeaders): void;
   failedWith(failure: Failure): void;
@@ -68,7 +68,6 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
 
   abort(): void {
     this.#over = true;
-    this.#whole = undefined;
     this.#exchange.abort();
     this.#errorBody?.end(false);
     this.#forget();
@@ -107,7 +106,6 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
     this.#errorBody?.end(true);
     if (this.#over || this.#headers === undefined) return;
     this.#over = true;
-    this.#share.give(this.#blocks.size);
     this.#whole = this.#blocks.take();
     runTogether(this);
   }
@@ -140,7 +138,8 @@ export class CollectedAnswer implements UpstreamHandler, BatchedTask {
   }
 
   #forget() {
-    this.#share.give(this.#blocks.size);
+    this.#share.give(this.#blocks.size + (this.#whole?.length ?? 0));
+    this.#whole = undefined;
     this.#blocks.clear();
   }
 }

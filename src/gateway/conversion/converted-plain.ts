@@ -5,6 +5,7 @@ import { portableState } from '../../convert/portable-state.ts';
 import { UpstreamFault } from '../../convert/upstream-fault.ts';
 import type { UpstreamHeaders } from '../../upstream/headers.ts';
 import type { CallerListener } from '../answer/caller.ts';
+import { CallerGone, stillThere } from '../answer/caller-gone.ts';
 import { CollectedAnswer } from '../answer/collected-answer.ts';
 import { chatTokenUsage } from '../answer/token-usage.ts';
 import { AttemptEnd, type Interruptible } from '../attempt/attempt-end.ts';
@@ -29,6 +30,10 @@ export class ConvertedPlain implements CallerListener, Interruptible {
   /** The answers as they came, for a request with several choices or with a large answer. */
   readonly #bodies: Buffer[] = [];
   #isLarge = false;
+  /** Bytes of answers that count in the key's share of the memory, until they are converted and what they became is written. */
+  #held = 0;
+  /** Whether the thread has the answers, or will get them. */
+  #isElsewhere = false;
   /** The rest of a large answer, which is not written yet. */
   #unwritten: Uint8Array | undefined;
   #next = 0;
@@ -53,6 +58,7 @@ export class ConvertedPlain implements CallerListener, Interruptible {
 
   gone(): void {
     this.#failed?.abort();
+    if (this.#unwritten !== undefined) this.#giveBack();
     if (this.#over) return;
     this.#stop();
     this.#end.gone();
@@ -92,6 +98,7 @@ export class ConvertedPlain implements CallerListener, Interruptible {
 
   #take(choice: number, body: Buffer, headers: UpstreamHeaders): void {
     let reply: ReturnType<ConvertedOptions['converted']['reply']> | undefined;
+    this.#held += body.length;
     try {
       this.#bodies[choice] = body;
       if (body.length > largeBytes) this.#isLarge = true;
@@ -120,13 +127,16 @@ export class ConvertedPlain implements CallerListener, Interruptible {
   /** In the thread: converting a large answer would block the event loop for too long. */
   #convertElsewhere(headers: UpstreamHeaders): void {
     const { largeWork, share, conversion, converted } = this.#options;
-    const answers = this.#bodies.splice(0).map((body) => new Uint8Array(body));
+    this.#isElsewhere = true;
     largeWork
-      .run(
-        'reply',
-        { format: conversion.format, answers, state: portableState(converted.state) },
-        { owner: share.owner, transfer: answers.map(({ buffer }) => buffer) },
-      )
+      .run('reply', { owner: share.owner, bytes: this.#held }, () => {
+        stillThere({ gone: this.#over });
+        const answers = this.#bodies.splice(0).map((body) => new Uint8Array(body));
+        return {
+          wish: { format: conversion.format, answers, state: portableState(converted.state) },
+          transfer: answers.map(({ buffer }) => buffer),
+        };
+      })
       .then((result) => {
         if (this.#over) return;
         if ('fault' in result) {
@@ -147,7 +157,20 @@ export class ConvertedPlain implements CallerListener, Interruptible {
           this.#pour();
         });
       })
-      .catch((error: unknown) => this.failed(error));
+      .catch((error: unknown) => {
+        if (!(error instanceof CallerGone)) this.failed(error);
+      })
+      .finally(() => {
+        this.#isElsewhere = false;
+        if (this.#over && this.#unwritten === undefined) this.#giveBack();
+      });
+  }
+
+  #giveBack(): void {
+    this.#options.share.give(this.#held);
+    this.#held = 0;
+    this.#unwritten = undefined;
+    this.#bodies.length = 0;
   }
 
   /** Writes a large answer in pieces, as fast as the caller reads. */
@@ -158,8 +181,10 @@ export class ConvertedPlain implements CallerListener, Interruptible {
       const rest = this.#unwritten.subarray(pieceBytes);
       this.#unwritten = rest.length === 0 ? undefined : rest;
       const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
-      if (this.#unwritten === undefined) caller.end(bytes);
-      else if (!caller.write(bytes)) return;
+      if (this.#unwritten === undefined) {
+        caller.end(bytes);
+        this.#giveBack();
+      } else if (!caller.write(bytes)) return;
     }
   }
 
@@ -176,6 +201,7 @@ export class ConvertedPlain implements CallerListener, Interruptible {
     this.#options.onLost(lost);
     for (const used of usage) this.#end.used(chatTokenUsage(used));
     write();
+    if (!this.#isLarge) this.#giveBack();
     this.#end.complete(200);
   }
 
@@ -194,5 +220,6 @@ export class ConvertedPlain implements CallerListener, Interruptible {
   #stop(): void {
     this.#over = true;
     for (const answer of this.#asked) answer.abort();
+    if (!this.#isElsewhere) this.#giveBack();
   }
 }

@@ -45,7 +45,10 @@ export class NodeCount implements CallerListener, Interruptible {
       (handler) => send(pool, connection, { method: 'POST', path: '/tokenize', headers, body }, handler),
       options,
       {
-        answered: (bytes) => this.#count(bytes),
+        answered: (bytes) => {
+          options.share.give(bytes.length);
+          this.#count(bytes);
+        },
         failed: (error) => this.failed(error),
         failedWith: (failure) => this.#estimate(failure),
       },

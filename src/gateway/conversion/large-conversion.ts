@@ -2,6 +2,7 @@ import { ConversionError } from '../../convert/conversion-error.ts';
 import { dialectOf } from '../../routing/candidate-dialect.ts';
 import type { Candidate } from '../../store/store.ts';
 import type { ModelRequest } from '../admission/model-request.ts';
+import { stillThere } from '../answer/caller-gone.ts';
 import { type LargeWork, largeBytes } from '../thread/large-work.ts';
 import type { Conversion } from './conversion.ts';
 
@@ -26,13 +27,8 @@ export async function prepareLarge(
   candidate: Candidate,
 ): Promise<ConversionError | undefined> {
   const { model } = candidate;
-  const wish = {
-    ...lent(request, conversion),
-    model,
-    dialect: dialectOf(candidate),
-    strict: conversion.strict,
-  };
-  const result = await work.run('convert', wish, ownedBy(request, wish.bytes));
+  const asked = { model, dialect: dialectOf(candidate), strict: conversion.strict };
+  const result = await work.run('convert', ownedBy(request), () => lent(request, conversion, asked));
   request.body.putBack(result.bytes);
   if ('refusal' in result) return new ConversionError(result.refusal);
   conversion.take(candidate, result);
@@ -45,20 +41,24 @@ export async function needsNativeLarge(
   request: ModelRequest,
   conversion: Conversion,
 ): Promise<boolean> {
-  const wish = lent(request, conversion);
-  const { bytes, native } = await work.run('needsNative', wish, ownedBy(request, wish.bytes));
+  const { bytes, native } = await work.run('needsNative', ownedBy(request), () =>
+    lent(request, conversion, {}),
+  );
   request.body.putBack(bytes);
   return native;
 }
 
-function lent({ body }: ModelRequest, { format, scanned }: Conversion) {
-  return {
-    bytes: body.lendBytes(),
-    format,
-    scanned: { longStrings: scanned.longStrings, oddNumbers: scanned.oddNumbers },
-  };
+function lent<A extends object>(
+  { body, caller }: ModelRequest,
+  { format, scanned: { longStrings, oddNumbers } }: Conversion,
+  asked: A,
+) {
+  stillThere(caller);
+  const bytes = body.lendBytes();
+  const wish = { ...asked, bytes, format, scanned: { longStrings, oddNumbers } };
+  return { wish, transfer: [bytes.buffer] };
 }
 
-function ownedBy({ share: { owner } }: ModelRequest, { buffer }: Uint8Array<ArrayBuffer>) {
-  return { owner, transfer: [buffer] };
+function ownedBy({ share: { owner }, body: { size } }: ModelRequest) {
+  return { owner, bytes: size };
 }

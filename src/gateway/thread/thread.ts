@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
+import type { Asked, Told } from './job-thread.ts';
 import { type Done, type Jobs, jobs } from './jobs.ts';
-import type { Asked, Told } from './large-work.ts';
 
 /** A lower priority than the event loop's, for machines with few processors. */
 const niceness = 10;
@@ -16,7 +16,7 @@ if (process.platform === 'linux') {
 }
 
 const port = parentPort;
-if (port === null) throw new Error('this file is the thread of large-work.ts');
+if (port === null) throw new Error('this file is the thread of job-thread.ts');
 port.on('message', ({ kind, wish }: Asked) => {
   try {
     const { result, transfer } = (jobs[kind] as (wish: unknown) => Done<Jobs[keyof Jobs]['result']>)(wish);

@@ -107,6 +107,16 @@ test('a key that was refused is told so with 429, a full memory with 503; both s
   expect(budget.of('c').take(1)?.entry).toMatchObject({ status: 503, retryAfterSeconds: 1 });
 });
 
+test('a key takes up to what it may have, and learns why that is not all', () => {
+  const budget = new BufferBudget(1_000);
+  const [a, b] = [budget.of('a'), budget.of('b')];
+  expect(a.takeUpTo(100)).toEqual({ taken: 100, refused: undefined });
+  expect(a.takeUpTo(1_000)).toMatchObject({ taken: 650, refused: { code: codes.key } });
+  expect(a.takeUpTo(1)).toMatchObject({ taken: 0, refused: { code: codes.key } });
+  expect(b.takeUpTo(1_000)).toMatchObject({ taken: 250, refused: { code: codes.all } });
+  expect(budget.used).toBe(1_000);
+});
+
 test('whatever 200 keys do, the sum is exact, bounded, and a key without anything gets its first bytes while there is room', () => {
   const budget = new BufferBudget(10_000);
   const held = new Map<string, number>();
