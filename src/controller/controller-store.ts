@@ -8,6 +8,7 @@ export type ControllerStore = Pick<
   | 'node'
   | 'claims'
   | 'served'
+  | 'sealingIdentities'
   | 'subscribe'
   | 'whenSynced'
   | 'writeStatus'
@@ -40,6 +41,7 @@ export function fencedStore(store: Store, isLeaderValid: () => boolean): Control
     node: (namespace, name) => store.node(namespace, name),
     claims: (hash) => store.claims(hash),
     served: (name) => store.served(name),
+    sealingIdentities: () => store.sealingIdentities(),
     subscribe: (listener) => store.subscribe(listener),
     whenSynced: (signal) => store.whenSynced(signal),
     readSecret: (namespace, name, signal) => store.readSecret(namespace, name, signal),

@@ -10,7 +10,7 @@ const republishMs = 10 * 60_000;
 
 /**
  * The reconcile of the sealing pair: creates the Secret with an age identity once, keeps an existing one even if a person made it,
- * and publishes the recipient of its newest identity. It logs lines that are no identity. It does not touch a Secret without
+ * creates a deleted one again with the identities that this process holds, and publishes the recipient of its newest identity. It logs lines that are no identity. It does not touch a Secret without
  * an identity: a new identity would not open the credentials that were sealed before.
  */
 export function sealingReconcile(store: ControllerStore): Reconcile {
@@ -18,8 +18,12 @@ export function sealingReconcile(store: ControllerStore): Reconcile {
     const [namespace = '', name = sealingSecretName] = id.split('/');
     let secret = await store.readSecret(namespace, name, signal);
     if (secret === undefined) {
-      secret = await store.createSecret(newSecret(namespace, name, await generateSealingIdentity()), signal);
-      log.info('Created Secret with the sealing identity');
+      const held = store.sealingIdentities();
+      const identities = held.length > 0 ? held : [await generateSealingIdentity()];
+      secret = await store.createSecret(newSecret(namespace, name, identities), signal);
+      if (held.length > 0)
+        log.warn('The Secret with the sealing identities was deleted; created it again with them');
+      else log.info('Created Secret with the sealing identity');
     }
     const { recipient, unusable } = await newestRecipient(sealingIdentitiesOf(secret));
     if (recipient === undefined) {
@@ -49,7 +53,8 @@ async function newestRecipient(
   return { recipient: usable[0], unusable: recipients.length - usable.length };
 }
 
-function newSecret(namespace: string, name: string, identity: string): Secret {
+/** `identities` begin with the newest; the Secret ends with it. */
+function newSecret(namespace: string, name: string, identities: readonly string[]): Secret {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -61,6 +66,6 @@ function newSecret(namespace: string, name: string, identity: string): Secret {
       labels: { 'app.kubernetes.io/managed-by': 'model-gateway' },
     },
     type: 'Opaque',
-    data: { identities: Buffer.from(`${identity}\n`, 'utf8').toString('base64') },
+    data: { identities: Buffer.from(`${identities.toReversed().join('\n')}\n`, 'utf8').toString('base64') },
   };
 }

@@ -216,10 +216,13 @@ export class Content implements View {
     this.#tell({ kind: 'Secret', namespace, name });
   }
 
-  /** Takes that there is no such Secret. */
+  /**
+   * Takes that there is no such Secret. The sealing identities that are known stay: sealed credentials work until the
+   * controller has created the Secret again.
+   */
   removeSecret(namespace: string, name: string): void {
     this.#nodes.setSecret(namespace, name, 'Missing');
-    if (this.#isSealing(namespace, name)) this.setSealingIdentities([]);
+    if (this.#isSealing(namespace, name) && this.#identities.length === 0) this.setSealingIdentities([]);
     this.#tell({ kind: 'Secret', namespace, name });
   }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { stringify } from 'yaml';
 import { createKeysApi } from '../../src/gateway/keys/keys-api.ts';
 import type { ApiKey } from '../../src/resources/api-key.ts';
 import type { KeyEntry, Store } from '../../src/store/store.ts';
 import { render } from '../support/chart.ts';
+import { accountWith, applyPolicies, deletePolicies } from '../support/chart-policies.ts';
 import { type Cluster, sharedCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Helm, startHelm } from '../support/helm.ts';
@@ -28,8 +28,8 @@ beforeAll(async () => {
   // From before the rule.
   const before = { baseURL: 'https://a.example/v1', apiKeySecretRef: { name: 'any' } };
   await resourcesOf(cluster).create('UpstreamNode', sealed, 'before', before);
-  await install(home, {});
-  await install(sealed, {
+  await applyPolicies(cluster, helm, home);
+  await applyPolicies(cluster, helm, sealed, {
     credentials: { sealedOnly: true },
     admissionPolicies: { deleteDeclaredKeys: true },
   });
@@ -65,39 +65,13 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  // They are the cluster's, and other files of this run share it.
-  const kinds = 'validatingadmissionpolicies,validatingadmissionpolicybindings';
-  await cluster?.kubectl(['delete', kinds, '-l', 'app.kubernetes.io/instance=admission-test']);
+  for (const namespace of [home, sealed])
+    if (namespace !== undefined) await deletePolicies(cluster, namespace);
   await helm?.[Symbol.asyncDispose]();
 });
 
-async function install(namespace: string, values: object): Promise<void> {
-  const objects = await render(helm, {
-    namespace,
-    values: { ...values, commonLabels: { test: namespace }, fullnameOverride: 'mg-model-gateway' },
-    release: 'admission-test',
-  });
-  const policies = objects.filter(({ kind }) => kind.startsWith('ValidatingAdmissionPolicy'));
-  expect(policies.length).toBeGreaterThanOrEqual(4);
-  const text = policies.map((policy) => stringify(policy)).join('---\n');
-  expect(await cluster.apply(text)).toMatchObject({ applied: true });
-}
-
-async function account(name: string, rules: readonly object[], namespace = home): Promise<Cluster> {
-  await cluster.client.ask('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, {
-    body: { metadata: { name } },
-  });
-  const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
-  await cluster.client.ask('POST', `${path}/roles`, { body: { metadata: { name }, rules } });
-  await cluster.client.ask('POST', `${path}/rolebindings`, {
-    body: {
-      metadata: { name },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
-      subjects: [{ kind: 'ServiceAccount', name, namespace }],
-    },
-  });
-  return cluster.as({ namespace, name });
-}
+const account = (name: string, rules: readonly object[], namespace = home): Promise<Cluster> =>
+  accountWith(cluster, namespace, name, rules);
 
 type Who = keyof typeof people;
 

@@ -175,3 +175,26 @@ test.each([
   );
   expect((await resources.secret(home, 'taken'))?.text).toEqual({ apiKey });
 });
+
+test('deleting the sealing Secret is no outage, and the leader puts it back', async () => {
+  const keys = await populate({});
+  const path = `${secretsPath()}/model-gateway-sealing`;
+  const identities = async () =>
+    (await stage.resources.secret(stage.home, 'model-gateway-sealing'))?.text['identities'];
+  const before = await identities();
+  let isOver = false;
+  const served: boolean[] = [];
+  const serving = (async () => {
+    while (!isOver) served.push(await opens(keys.api));
+  })();
+  await stage.cluster.client.ask('DELETE', path);
+  await eventually('it is there again', async () => (await identities()) !== undefined);
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  isOver = true;
+  await serving;
+  expect(await identities()).toBe(before);
+  expect(served).not.toContain(false);
+  const fresh = await stage.start('gateway');
+  await fresh.whenReady();
+  expect(await opens(keys.api)).toBe(true);
+});

@@ -227,7 +227,7 @@ export const apiServerFaults: readonly Fault[] = [
     group: 'people',
     section: 'Sealed keys',
     promise:
-      'the sealing Secret deleted by mistake: a new one is made, callers of nodes without sealed keys notice nothing',
+      'the sealing Secret deleted by mistake: the controller creates it again with the same identities, and callers notice nothing',
     needs: ['control plane'],
     async run(scene) {
       const served = await scene.cluster();
@@ -243,15 +243,17 @@ export const apiServerFaults: readonly Fault[] = [
         `/api/v1/namespaces/${stage.home}/secrets/model-gateway-sealing`,
       );
       await scene.recovers(
-        'there is another one',
+        'it is there again',
         async () => {
           const now = await secret();
           return now !== undefined && now.metadata.uid !== before?.metadata.uid;
         },
         60_000,
       );
+      const now = await secret();
+      scene.must('it holds the same identities', now?.text['identities'] === before?.text['identities']);
       await scene.recovers('controller and gateway follow', () => served.follows(), 60_000);
-      scene.saw('another one was made');
+      scene.saw('created again with the same identities');
     },
   },
   {

@@ -105,7 +105,13 @@ export const everythingOn = {
     },
   },
   rbac: { create: true, aggregate: true, ownerReferences: true },
-  admissionPolicies: { secretReaders: true, gatewayWrites: true, deleteDeclaredKeys: true },
+  admissionPolicies: {
+    secretReaders: true,
+    gatewayWrites: true,
+    controllerSecrets: true,
+    keepSealing: true,
+    deleteDeclaredKeys: true,
+  },
   nodes: [{ name: 'openai', spec: { baseURL: 'https://api.openai.com/v1', priority: 60 } }],
   apiKeys: [
     {
