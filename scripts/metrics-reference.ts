@@ -38,6 +38,7 @@ const sections: readonly Section[] = [
         registry,
         () => [],
         () => [],
+        () => [],
       ),
   },
   {

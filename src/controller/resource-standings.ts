@@ -1,17 +1,26 @@
 import type { Registry } from 'prom-client';
-import { type NodeStanding, type ReadyCount, registerResourceMetrics } from '../observe/resource-metrics.ts';
+import {
+  type KeyExpiry,
+  type NodeStanding,
+  type ReadyCount,
+  registerResourceMetrics,
+} from '../observe/resource-metrics.ts';
 import { conditionOf } from '../resources/condition-of.ts';
 import { reasons } from '../resources/reasons.ts';
 import { timeOf } from '../resources/time.ts';
 import type { Kind, ResourceOf, Store } from '../store/store.ts';
+import { isLongLived } from './keys/expiry.ts';
+import type { Key } from './keys/key.ts';
 
 /** Registers the metrics of the resources in a store; to be called before it fills. */
 export function observeResources(store: Store, registry: Registry): void {
   const counts = new ReadyCounts(store);
+  const expiries = new KeyExpiries(store);
   registerResourceMetrics(
     registry,
     () => nodeStandings(store),
     () => counts.read(),
+    () => expiries.read(),
   );
 }
 
@@ -60,5 +69,33 @@ class ReadyCounts {
     const counted = ofKind.get(name);
     if (counted === undefined) ofKind.set(name, { ready, reason, count: change });
     else counted.count += change;
+  }
+}
+
+const mostExpiries = 1_000;
+
+/** The keys that expire, kept change by change for the same reason. */
+class KeyExpiries {
+  readonly #expiries = new Map<string, KeyExpiry>();
+
+  constructor(store: Pick<Store, 'subscribe' | 'list'>) {
+    for (const kind of ['APIKey', 'MasterKey'] as const)
+      for (const key of store.list(kind)) this.#note(kind, key.metadata, key);
+    store.subscribe((change) => {
+      if (change.kind === 'APIKey' || change.kind === 'MasterKey')
+        this.#note(change.kind, change, change.after);
+    });
+  }
+
+  read(): Iterable<KeyExpiry> {
+    return [...this.#expiries.values()].sort((a, b) => a.expiresAtMs - b.expiresAtMs).slice(0, mostExpiries);
+  }
+
+  #note(kind: Key['kind'], place: { namespace: string; name: string }, key: Key | undefined): void {
+    const name = `${place.namespace}/${place.name}`;
+    const expiresAtMs = key?.spec.enabled === true ? timeOf(key.spec.expirationTime) : undefined;
+    if (expiresAtMs === undefined || !isLongLived(key?.metadata.creationTimestamp, expiresAtMs)) {
+      this.#expiries.delete(`${kind} ${name}`);
+    } else this.#expiries.set(`${kind} ${name}`, { kind, key: name, expiresAtMs });
   }
 }

@@ -21,11 +21,21 @@ export interface ReadyCount {
   readonly count: number;
 }
 
-/** Registers the controller's metrics of the resources themselves. Both sources are read at each scrape. */
+/** When a key expires. */
+export interface KeyExpiry {
+  readonly kind: string;
+  /** `namespace/name`. */
+  readonly key: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAtMs: number;
+}
+
+/** Registers the controller's metrics of the resources themselves. The sources are read at each scrape. */
 export function registerResourceMetrics(
   registry: Registry,
   nodes: () => Iterable<NodeStanding>,
   ready: () => Iterable<ReadyCount>,
+  expiries: () => Iterable<KeyExpiry>,
 ): void {
   const perNode = (
     name: string,
@@ -67,6 +77,19 @@ export function registerResourceMetrics(
     function* () {
       for (const { kind, ready: status, reason, count } of ready())
         yield { labels: { kind, ready: status, reason }, value: count };
+    },
+  );
+  registerCollected(
+    registry,
+    {
+      name: 'modelgateway_key_expiration_timestamp_seconds',
+      help: 'When an enabled key expires: of the keys that live longer than seven days, the 1,000 that expire first.',
+      type: 'gauge',
+      labelNames: ['kind', 'key'],
+    },
+    function* () {
+      for (const { kind, key, expiresAtMs } of expiries())
+        yield { labels: { kind, key }, value: expiresAtMs / 1000 };
     },
   );
 }

@@ -57,12 +57,28 @@ const secretTemplateSchema = z.object({
     .optional(),
 });
 
-const rotationSchema = z.object({
-  revision: whole(0, 2_147_483_647).meta({ description: 'Raise it to issue a new key.' }),
-  overlapSeconds: whole(0, 2_592_000)
-    .default(3_600)
-    .meta({ description: 'How long the old key stays valid after a new one was issued.' }),
-});
+const rotationSchema = withRules(
+  z.object({
+    revision: whole(0, 2_147_483_647).default(0).meta({ description: 'Raise it to issue a new key.' }),
+    every: whole(1, 3_650)
+      .meta({
+        description: 'Days after which a new key is issued, again and again; absent means never by itself.',
+      })
+      .optional(),
+    overlapSeconds: whole(0, 2_592_000)
+      .default(3_600)
+      .meta({ description: 'How long the old key stays valid after a new one was issued.' }),
+  }),
+  [
+    {
+      cel: '!has(self.every) || self.overlapSeconds <= self.every * 86400',
+      message: 'must not be longer than every',
+      remedy: 'lower overlapSeconds, or raise every; a day has 86400 seconds',
+      field: 'overlapSeconds',
+      holds: ({ every, overlapSeconds }) => every === undefined || overlapSeconds <= every * 86_400,
+    },
+  ],
+);
 
 /** Fields of `spec` that APIKey and MasterKey share. */
 export const keySourceFields = {
@@ -88,7 +104,10 @@ export const keySourceFields = {
     .optional(),
   hint: keyHint().meta({ description: 'Tells people which key it is. With hash only.' }).optional(),
   rotation: rotationSchema
-    .meta({ description: 'Issues a new key when its revision is raised. With secretName only.' })
+    .meta({
+      description:
+        'Issues a new key when its revision is raised, and after every so many days. With secretName only.',
+    })
     .optional(),
 };
 
@@ -177,6 +196,9 @@ export function keyStatus(conditionTypes: string) {
           'The hashes of the keys that open something while the object is enabled, the newest first.',
         'x-kubernetes-list-type': 'atomic',
       })
+      .optional(),
+    nextRotationTime: dateTime()
+      .meta({ description: 'When the next key is issued because of rotation.every.' })
       .optional(),
     conditions: conditions(conditionTypes).optional(),
   });

@@ -82,6 +82,11 @@ export const badManifests: readonly BadManifest[] = [
     ours: 'spec.nodeNamespaces[0]: "*" must be the name of a namespace; use lower-case letters, digits and "-", with a letter or digit at both ends',
   },
   {
+    file: 'key-overlap-beyond-every',
+    server: 'spec.rotation.overlapSeconds: Invalid value: must not be longer than every',
+    ours: 'spec.rotation.overlapSeconds: 86401 must not be longer than every; lower overlapSeconds, or raise every; a day has 86400 seconds',
+  },
+  {
     file: 'key-overlap-too-long',
     server:
       'spec.rotation.overlapSeconds: Invalid value: 2592001: spec.rotation.overlapSeconds in body should be less than or equal to 2592000',
@@ -94,10 +99,15 @@ export const badManifests: readonly BadManifest[] = [
     ours: 'spec.rotation.revision: -1 must be at least 0; raise it',
   },
   {
-    file: 'key-rotation-without-revision',
-    server: 'spec.rotation.revision: Required value',
-    more: true,
-    ours: 'spec.rotation.revision: is missing; add it',
+    file: 'key-rotation-every-with-hash',
+    server: 'spec.rotation: Invalid value: must not be set without secretName',
+    ours: 'spec.rotation: must not be set without secretName; remove rotation; to change a key given by hash, create another resource',
+  },
+  {
+    file: 'key-rotation-too-seldom',
+    server:
+      'spec.rotation.every: Invalid value: 3651: spec.rotation.every in body should be less than or equal to 3650',
+    ours: 'spec.rotation.every: 3651 must be at most 3650; lower it',
   },
   {
     file: 'key-rotation-without-secret',

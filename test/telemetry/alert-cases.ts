@@ -184,6 +184,18 @@ export const alertCases: readonly AlertCase[] = [
     labels: { kind: 'UpstreamNode', reason: 'SecretNotFound' },
   },
   {
+    alert: 'ModelGatewayKeyExpiresSoon',
+    firing: {
+      'modelgateway_key_expiration_timestamp_seconds{kind="APIKey",key="ns/k",instance="a"}': always(604_000),
+    },
+    quiet: {
+      'modelgateway_key_expiration_timestamp_seconds{kind="APIKey",key="ns/k",instance="a"}': always(800_000),
+      'modelgateway_key_expiration_timestamp_seconds{kind="APIKey",key="ns/over",instance="a"}': always(1),
+    },
+    atMinutes: 10,
+    labels: { kind: 'APIKey', key: 'ns/k' },
+  },
+  {
     alert: 'ModelGatewayStale',
     firing: { 'modelgateway_store_last_event_timestamp_seconds{instance="g",kind="APIKey"}': always(60) },
     quiet: { 'modelgateway_store_last_event_timestamp_seconds{instance="g",kind="APIKey"}': grows(60) },

@@ -55,7 +55,13 @@ function rowsOf(key: DeclaredKey, { now }: Shown): Row[] {
     ],
     [
       'Rotation',
-      spec.rotation && `revision ${spec.rotation.revision}, ${spec.rotation.overlapSeconds} s of overlap`,
+      spec.rotation &&
+        [
+          `revision ${spec.rotation.revision}`,
+          ...(spec.rotation.every === undefined ? [] : [`every ${spec.rotation.every} days`]),
+          `${spec.rotation.overlapSeconds} s of overlap`,
+          ...(status?.nextRotationTime === undefined ? [] : [`next at ${status.nextRotationTime}`]),
+        ].join(', '),
     ],
     ['Added', metadata.creationTimestamp && timeText(metadata.creationTimestamp, now)],
     ...sourceRows(key),

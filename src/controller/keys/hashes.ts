@@ -1,5 +1,6 @@
 import type { IssuedHash } from '../../resources/key-source.ts';
 import { timeOf, timeText } from '../../resources/time.ts';
+import type { Key } from './key.ts';
 
 /** The key that is in the Secret now, without its text. */
 export interface CurrentKey {
@@ -9,6 +10,22 @@ export interface CurrentKey {
 }
 
 const mostHashes = 16;
+const dayMs = 86_400_000;
+/** How far ahead another replica's clock may be. A time that is further in the future is taken for now. */
+const skewMs = 60_000;
+
+/** When `spec.rotation.every` issues the key that follows `current`, in milliseconds since 1970; undefined if it never does. */
+export function nextRotationMs(
+  { metadata, spec }: Key,
+  current: IssuedHash,
+  nowMs: number,
+): number | undefined {
+  const every = spec.rotation?.every;
+  const isOver = (timeOf(spec.expirationTime) ?? Number.POSITIVE_INFINITY) <= nowMs;
+  if (every === undefined || !spec.enabled || isOver || metadata.deletionTimestamp !== undefined)
+    return undefined;
+  return (timeOf(current.createdTime) ?? nowMs) + every * dayMs;
+}
 
 /**
  * The hashes in force, the newest first. The Secret decides: a key that is in it and not in the status was issued before a
@@ -25,7 +42,9 @@ export function nextHashes(
   if (current === undefined) return [];
   const [head, ...older] = before;
   if (head !== undefined && head.hash === current.hash && head.expirationTime === undefined) {
-    return inForce([head, ...older], overlapSeconds, nowMs);
+    const isAhead = (timeOf(head.createdTime) ?? nowMs) > nowMs + skewMs;
+    const known = isAhead ? { ...head, createdTime: timeText(nowMs) } : head;
+    return inForce([known, ...older], overlapSeconds, nowMs);
   }
   const issued: IssuedHash = { ...current, createdTime: timeText(nowMs) };
   const isRotation =

@@ -1,6 +1,7 @@
-import { timeOf } from '../../resources/time.ts';
+import { timeOf, timeText } from '../../resources/time.ts';
 import { conditionList, isStored, type Observation, type Progress } from '../conditions.ts';
-import { type CurrentKey, nextHashes } from './hashes.ts';
+import { expiryWarningMs, isLongLived } from './expiry.ts';
+import { type CurrentKey, nextHashes, nextRotationMs } from './hashes.ts';
 import { adoptAnnotation, type Key, type KeyStatus } from './key.ts';
 
 /** Everything that the status of a key depends on, once its Secret is correct. */
@@ -87,6 +88,15 @@ const readyRules: readonly Rule[] = [
     key.spec.enabled
       ? undefined
       : ['True', 'Disabled', 'spec.enabled is false; the key opens nothing.', 'Settled'],
+  ({ key, nowMs }) =>
+    (warningMs(key) ?? Number.POSITIVE_INFINITY) <= nowMs
+      ? [
+          'True',
+          'ExpiresSoon',
+          'spec.expirationTime is less than seven days away; the key then opens nothing. Move it, or give the callers another key.',
+          'Settled',
+        ]
+      : undefined,
   ({ secret }, overlaps) =>
     secret === 'Issued' && overlaps
       ? [
@@ -110,9 +120,12 @@ export function planKey(facts: KeyFacts): KeyPlan {
   const [status, reason, message, progress] = verdictOf(facts, hashes.length > 1);
   const ready: Observation = { type: 'Ready', status, reason, message };
   const models = modelsResolved(facts);
+  const [head] = hashes;
+  const rotationMs = head === undefined ? undefined : nextRotationMs(key, head, nowMs);
   const candidate: KeyStatus = {
     observedGeneration: generation,
     hashes,
+    ...(rotationMs === undefined ? {} : { nextRotationTime: timeText(rotationMs) }),
     conditions: conditionList(
       models === undefined ? [ready] : [ready, models],
       progress,
@@ -124,7 +137,7 @@ export function planKey(facts: KeyFacts): KeyPlan {
   return {
     status: isStored(key.status, candidate) ? undefined : candidate,
     ready,
-    nextDueMs: nextDue(facts, hashes),
+    nextDueMs: nextDue(facts, hashes, rotationMs),
   };
 }
 
@@ -163,13 +176,20 @@ function isExpired({ key, nowMs }: KeyFacts): boolean {
   return (timeOf(key.spec.expirationTime) ?? Number.POSITIVE_INFINITY) <= nowMs;
 }
 
+/** When people are warned that a key expires. A key that lives no longer than that is meant to be short-lived. */
+function warningMs({ metadata, spec }: Key): number | undefined {
+  const expiresMs = timeOf(spec.expirationTime);
+  if (expiresMs === undefined || !isLongLived(metadata.creationTimestamp, expiresMs)) return undefined;
+  return expiresMs - expiryWarningMs;
+}
+
 function nextDue(
   { key, nowMs }: KeyFacts,
   hashes: readonly { readonly expirationTime?: string | undefined }[],
+  rotationMs: number | undefined,
 ): number | undefined {
-  const times = [key.spec.expirationTime, ...hashes.map(({ expirationTime }) => expirationTime)]
-    .map(timeOf)
-    .filter((time) => time !== undefined && time > nowMs);
+  const ends = [key.spec.expirationTime, ...hashes.map(({ expirationTime }) => expirationTime)].map(timeOf);
+  const times = [...ends, warningMs(key), rotationMs].filter((time) => time !== undefined && time > nowMs);
   return times.length === 0 ? undefined : Math.min(...times.map((time) => time ?? nowMs));
 }
 

@@ -48,16 +48,17 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     context: ReconcileContext,
   ): Promise<{ facts: KeyFacts; awaits: boolean }> {
     const { signal } = context;
+    const { gatewayURL } = tools;
     const { secretName } = shown.spec;
     const { namespace } = shown.metadata;
     let key = shown;
     let found = secretName === undefined ? undefined : await store.readSecret(namespace, secretName, signal);
-    let step = secretStep(key, found, tools.gatewayURL);
+    let step = secretStep({ key, secret: found, gatewayURL, nowMs: clock.now() });
     if (step.step === 'Adopt' && found !== undefined) {
       found = await store.ownSecret(found, ownersAfterAdoption(key, found), signal);
       tell(store, key, 'SecretAdopted', `The key in the Secret "${secretName}" is in force again.`);
       context.log.info({ secret: secretName }, `Adopted Secret of ${kind}`);
-      step = secretStep(key, found, tools.gatewayURL);
+      step = secretStep({ key, secret: found, gatewayURL, nowMs: clock.now() });
     }
     const isRevoked = step.step === 'Create' && (key.status?.hashes ?? []).length > 0;
     if (isRevoked) key = await write(key, { ...key.status, hashes: [] }, signal);
@@ -76,7 +77,8 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     if (status === undefined) return nextDueMs;
     const before = conditionOf(key.status?.conditions, 'Ready')?.reason;
     await write(key, status, signal);
-    if (before !== ready.reason && ready.status === 'False') tell(store, key, ready.reason, ready.message);
+    const isBad = ready.status === 'False' || ready.reason === 'ExpiresSoon';
+    if (before !== ready.reason && isBad) tell(store, key, ready.reason, ready.message);
     return nextDueMs;
   }
 
@@ -113,18 +115,19 @@ async function carryOut(
   signal: AbortSignal,
 ): Promise<Secret | undefined> {
   const { secretName = '' } = key.spec;
-  const fresh = () => ({
+  const fresh = (scheduled: number) => ({
     text: generateKeyText(textKindOf(key), randomBytes),
-    revision: wantedRevision(key),
+    revision: wantedRevision(key) + scheduled,
+    scheduled,
     gatewayURL,
   });
   switch (step.step) {
     case 'Keep':
       return found;
     case 'Create':
-      return store.createSecret(newSecret(key, secretName, fresh()), signal);
+      return store.createSecret(newSecret(key, secretName, fresh(0)), signal);
     case 'Issue':
-      return found && store.applySecret(changedSecret(key, found, fresh()), signal);
+      return found && store.applySecret(changedSecret(key, found, fresh(step.scheduled)), signal);
     case 'Refresh':
       return found && store.applySecret(changedSecret(key, found, step.content), signal);
     case 'Adopt':
@@ -174,7 +177,7 @@ type IssueReason = 'KeyIssued' | 'KeyRotated' | 'SecretReissued';
 
 const issueNotes: Record<IssueReason, string> = {
   KeyIssued: 'A key was generated into the Secret',
-  KeyRotated: 'The revision was raised; a new key was generated into the Secret',
+  KeyRotated: 'A new key was generated into the Secret for the rotation',
   SecretReissued: 'The former key was revoked and a new one generated into the Secret',
 };
 

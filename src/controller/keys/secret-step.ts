@@ -1,6 +1,16 @@
+import { hashKeyText } from '../../resources/key-text.ts';
 import type { Secret } from '../../resources/secret.ts';
+import { nextRotationMs } from './hashes.ts';
 import { adoptAnnotation, isGenerated, type Key, wantedRevision } from './key.ts';
-import { isCurrent, ownerOf, revisionOf, type SecretContent, textOf, wasMadeFor } from './secret.ts';
+import {
+  isCurrent,
+  ownerOf,
+  revisionOf,
+  type SecretContent,
+  scheduledOf,
+  textOf,
+  wasMadeFor,
+} from './secret.ts';
 
 /** What to do about the Secret of a key. */
 export type SecretStep =
@@ -8,8 +18,13 @@ export type SecretStep =
   | { readonly step: 'Keep' }
   /** There is none: issue a key into a new one. */
   | { readonly step: 'Create' }
-  /** Issue another key into it. `Rotated`: the revision was raised; `Reissued`: it holds no valid key. */
-  | { readonly step: 'Issue'; readonly cause: 'Rotated' | 'Reissued' }
+  /** Issue another key into it. `Rotated`: the revision was raised, or a rotation is due; `Reissued`: it holds no valid key. */
+  | {
+      readonly step: 'Issue';
+      readonly cause: 'Rotated' | 'Reissued';
+      /** How many scheduled rotations there are with this one. */
+      readonly scheduled: number;
+    }
   /** Its key is correct, another entry is not. */
   | { readonly step: 'Refresh'; readonly content: SecretContent }
   /** It was made for a key of this name and has no owner any more, as after a restore: own it, then decide again. */
@@ -23,6 +38,7 @@ interface Facts {
   readonly key: Key;
   readonly secret: Secret | undefined;
   readonly gatewayURL: string;
+  readonly nowMs: number;
 }
 
 type Rule = (facts: Facts) => SecretStep | undefined;
@@ -43,15 +59,23 @@ const rules: readonly Rule[] = [
       ? { step: 'Wait' }
       : undefined,
   ({ key, secret }) =>
-    isGenerated(key, (secret && textOf(secret)) ?? '') ? undefined : { step: 'Issue', cause: 'Reissued' },
-  ({ key, secret }) =>
-    secret !== undefined && wantedRevision(key) > (revisionOf(secret) ?? issuedRevision(key))
-      ? { step: 'Issue', cause: 'Rotated' }
+    secret === undefined || isGenerated(key, textOf(secret) ?? '')
+      ? undefined
+      : { step: 'Issue', cause: 'Reissued', scheduled: scheduledIn(key, secret) },
+  ({ key, secret }) => {
+    if (secret === undefined) return undefined;
+    const scheduled = scheduledIn(key, secret);
+    const isRaised = wantedRevision(key) + scheduled > (revisionOf(secret) ?? issuedRevision(key));
+    return isRaised ? { step: 'Issue', cause: 'Rotated', scheduled } : undefined;
+  },
+  ({ key, secret, nowMs }) =>
+    secret !== undefined && isRotationDue(key, secret, nowMs)
+      ? { step: 'Issue', cause: 'Rotated', scheduled: scheduledIn(key, secret) + 1 }
       : undefined,
   ({ key, secret, gatewayURL }) => {
     if (secret === undefined) return undefined;
     const revision = revisionOf(secret) ?? issuedRevision(key);
-    const content = { text: textOf(secret) ?? '', revision, gatewayURL };
+    const content = { text: textOf(secret) ?? '', revision, scheduled: scheduledIn(key, secret), gatewayURL };
     return isCurrent(key, secret, content) ? undefined : { step: 'Refresh', content };
   },
 ];
@@ -71,12 +95,25 @@ function isAdoptable(key: Key, secret: Secret): boolean {
 }
 
 /** Decides what to do about the Secret of a key, given its current content. Pure. */
-export function secretStep(key: Key, secret: Secret | undefined, gatewayURL: string): SecretStep {
+export function secretStep(facts: Facts): SecretStep {
   for (const rule of rules) {
-    const step = rule({ key, secret, gatewayURL });
+    const step = rule(facts);
     if (step !== undefined) return step;
   }
   return { step: 'Keep' };
+}
+
+/** A key that is in the Secret and not yet in the status was just issued: a crash came between the two writes. */
+function isRotationDue(key: Key, secret: Secret, nowMs: number): boolean {
+  const [head] = key.status?.hashes ?? [];
+  if (head === undefined || head.hash !== hashKeyText(textOf(secret) ?? '')) return false;
+  return (nextRotationMs(key, head, nowMs) ?? Number.POSITIVE_INFINITY) <= nowMs;
+}
+
+/** How many scheduled rotations led to the key in a Secret. One that lost its annotations has those that the status implies. */
+function scheduledIn(key: Key, secret: Secret): number {
+  const isLost = revisionOf(secret) === undefined;
+  return scheduledOf(secret) ?? (isLost ? Math.max(0, issuedRevision(key) - wantedRevision(key)) : 0);
 }
 
 /** The revision of the current key by the status, for a Secret that lost its annotation. */

@@ -1,8 +1,10 @@
 import { type Secret, secretValue } from '../../resources/secret.ts';
 import type { Key } from './key.ts';
 
-/** The annotation with the `spec.rotation.revision` that the key in a Secret was issued for: it shows a rotation that a crash interrupted. */
+/** The annotation with the revision that the key in a Secret was issued for: it shows a rotation that a crash interrupted. */
 const revisionAnnotation = 'modelgateway.dev/key-revision';
+/** The annotation with the number of keys that `spec.rotation.every` has issued; part of the revision. */
+const scheduledAnnotation = 'modelgateway.dev/key-scheduled-rotations';
 /** The annotation with the name of the key that a Secret was made for, which a backup keeps where it drops owner references. */
 const keyAnnotation = 'modelgateway.dev/key';
 const managedBy = { 'app.kubernetes.io/managed-by': 'model-gateway' };
@@ -10,7 +12,10 @@ const managedBy = { 'app.kubernetes.io/managed-by': 'model-gateway' };
 /** What the Secret of a key must hold. */
 export interface SecretContent {
   readonly text: string;
+  /** Counts rotations: `spec.rotation.revision` and the scheduled ones. */
   readonly revision: number;
+  /** How many of them were scheduled. */
+  readonly scheduled: number;
   /** What callers use, with its version segment. */
   readonly gatewayURL: string;
 }
@@ -88,17 +93,27 @@ export function textOf(secret: Secret): string | undefined {
 
 /** The revision that the key in a Secret was issued for; undefined if the annotation is missing or unreadable. */
 export function revisionOf(secret: Secret): number | undefined {
-  const text = secret.metadata.annotations?.[revisionAnnotation];
+  return countIn(secret, revisionAnnotation);
+}
+
+/** How many scheduled rotations the revision of a Secret counts; undefined if the annotation is missing or unreadable. */
+export function scheduledOf(secret: Secret): number | undefined {
+  return countIn(secret, scheduledAnnotation);
+}
+
+function countIn({ metadata }: Secret, annotation: typeof revisionAnnotation | typeof scheduledAnnotation) {
+  const text = metadata.annotations?.[annotation];
   return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined;
 }
 
-function metadataOf({ metadata, spec }: Key, { revision }: SecretContent) {
+function metadataOf({ metadata, spec }: Key, { revision, scheduled }: SecretContent) {
   return {
     labels: { ...managedBy, ...spec.secretTemplate?.labels },
     annotations: {
       ...spec.secretTemplate?.annotations,
       [keyAnnotation]: metadata.name,
       [revisionAnnotation]: `${revision}`,
+      ...(scheduled === 0 ? {} : { [scheduledAnnotation]: `${scheduled}` }),
     },
   };
 }

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { generateKeyText, hashKeyText, keyHint } from '../../../src/resources/key-text.ts';
 import { type Secret, secretValue } from '../../../src/resources/secret.ts';
 import { StoreError } from '../../../src/store/store.ts';
+import { fakeClock } from './fake-clock.ts';
 import { conditionsText, endings, settle, start, until } from './harness.ts';
 import { type MemoryStore, memoryStore, type Write } from './memory-store.ts';
 import { apiKeyOf, masterKeyOf, nodeOf, secretOf } from './resources.ts';
@@ -304,4 +305,88 @@ test('a sealing Secret without an identity is left alone until somebody mends it
   expect(metrics).toMatch(/controller_runtime_terminal_reconcile_errors_total\{controller="sealing"\} [1-9]/);
   memory.deleteSecret('home', 'model-gateway-sealing');
   await until(() => memory.writes.some(({ what }) => what === 'publish'), 'made anew');
+});
+
+const dayMs = 86_400_000;
+
+test('a key is rotated on a schedule, as often as it says, and a raised revision still counts', async () => {
+  const clock = fakeClock();
+  const memory = memoryStore(clock.now);
+  const rotation = { every: 30, overlapSeconds: 3_600 };
+  memory.apply(apiKeyOf('k', { secretName: 's', rotation }));
+  start(ends, memory, { clock });
+  await until(() => reasonOf(memory) === 'KeyIssued', 'issued');
+  const seen = [text(secretIn(memory))];
+  expect(keyStatus(memory)?.nextRotationTime).toBe('2027-01-31T00:00:00Z');
+  for (const revision of [1, 2]) {
+    await clock.advance(Date.parse(keyStatus(memory)?.nextRotationTime ?? '') - clock.now() - 1_000);
+    await settle();
+    expect(text(secretIn(memory))).toBe(seen[0]);
+    await clock.advance(1_000);
+    await until(() => reasonOf(memory) === 'RotationOverlap', 'rotated');
+    seen.unshift(text(secretIn(memory)));
+    expect(keyStatus(memory)?.hashes?.map((each) => [each.hash, each.revision])).toEqual([
+      [hashKeyText(seen[0] ?? ''), revision],
+      [hashKeyText(seen[1] ?? ''), revision - 1],
+    ]);
+    await clock.advance(2 * 3_600_000);
+    await until(() => reasonOf(memory) === 'KeyIssued', 'the overlap is over');
+  }
+  expect(new Set(seen).size).toBe(3);
+  memory.apply(apiKeyOf('k', { secretName: 's', rotation: { ...rotation, revision: 1 } }));
+  await until(() => text(secretIn(memory)) !== seen[0], 'the revision was raised');
+  await until(() => keyStatus(memory)?.hashes?.[0]?.revision === 3, 'counted');
+  memory.apply(apiKeyOf('k', { secretName: 's', enabled: false, rotation: { ...rotation, revision: 1 } }));
+  await until(() => reasonOf(memory) === 'Disabled', 'disabled');
+  expect(keyStatus(memory)?.nextRotationTime).toBeUndefined();
+});
+
+test('a crash after a scheduled rotation rotates only once', async () => {
+  const clock = fakeClock();
+  const memory = memoryStore(clock.now);
+  memory.apply(apiKeyOf('k', { secretName: 's', rotation: { every: 1 } }));
+  const dying = start(ends, memory, { clock });
+  await until(() => reasonOf(memory) === 'KeyIssued', 'issued');
+  const old = text(secretIn(memory));
+  memory.before = ({ what, name }) => {
+    if (what === 'status' && name === 'k') throw new Error('crash');
+  };
+  await clock.advance(dayMs);
+  await until(() => text(secretIn(memory)) !== old, 'rotated');
+  await dying.stop();
+  const next = text(secretIn(memory));
+  memory.before = () => {};
+  start(ends, memory, { clock });
+  await until(() => reasonOf(memory) === 'RotationOverlap', 'taken over');
+  expect(text(secretIn(memory))).toBe(next);
+  expect(hashes(memory)).toEqual([hashKeyText(next), hashKeyText(old)]);
+});
+
+test('a time of issue from the future is taken for now', async () => {
+  const clock = fakeClock();
+  const memory = memoryStore(clock.now);
+  memory.apply(apiKeyOf('k', { secretName: 's', rotation: { every: 1 } }));
+  const ahead = start(ends, memory, { clock: { ...clock, now: () => clock.now() + 400 * dayMs } });
+  await until(() => reasonOf(memory) === 'KeyIssued', 'issued');
+  await ahead.stop();
+  start(ends, memory, { clock });
+  await until(() => keyStatus(memory)?.nextRotationTime === '2027-01-02T00:00:00Z', 'rotated a day from now');
+});
+
+test.each([
+  ['seven days before it expires', 30, 23, 'ExpiresSoon'],
+  ['not before that', 30, 22, 'KeyIssued'],
+  ['not at all where it lives no longer', 7, 6, 'KeyIssued'],
+])('people are warned of a key %s', async (_, lives, days, reason) => {
+  const clock = fakeClock();
+  const memory = memoryStore(clock.now);
+  const expirationTime = new Date(clock.now() + lives * dayMs).toISOString();
+  memory.apply(apiKeyOf('k', { secretName: 's', expirationTime }));
+  start(ends, memory, { clock });
+  await until(() => reasonOf(memory) === 'KeyIssued', 'issued');
+  for (let day = 0; day < days; day += 1) await clock.advance(dayMs);
+  await settle();
+  expect(conditionsText(keyStatus(memory)?.conditions)[0]).toBe(`Ready=True ${reason}`);
+  const warnings = memory.events.filter(({ type }) => type === 'Warning').map((event) => event.reason);
+  expect(warnings).toEqual(reason === 'ExpiresSoon' ? ['ExpiresSoon'] : []);
 });

@@ -64,3 +64,29 @@ test('the metrics of resources follow the store', async () => {
     'modelgateway_resources{kind="UpstreamNode",ready="False",reason="other"} 1',
   ]);
 });
+
+test('keys that expire are shown while they are enabled, but not those that are meant to be short-lived', async () => {
+  const registry = new Registry();
+  const store = content();
+  observeResources(store as unknown as Store, registry);
+  const key = (name: string, expirationTime: string | undefined, enabled = true) => {
+    const parsed = parseStored({
+      apiVersion: 'modelgateway.dev/v1alpha1',
+      kind: 'APIKey',
+      metadata: { namespace: 'ns', name, uid: name, creationTimestamp: '2026-01-01T00:00:00Z' },
+      spec: { secretName: name, enabled, ...(expirationTime === undefined ? {} : { expirationTime }) },
+    });
+    if ('problems' in parsed || parsed.resource.kind !== 'APIKey') throw new Error(JSON.stringify(parsed));
+    store.set(parsed.resource);
+  };
+  const lines = async () =>
+    (await registry.metrics()).split('\n').filter((line) => line.startsWith('modelgateway_key_expiration'));
+  key('long', '2026-02-01T00:00:00Z');
+  key('short', '2026-01-08T00:00:00Z');
+  key('never', undefined);
+  key('off', '2026-02-01T00:00:00Z', false);
+  const line = 'modelgateway_key_expiration_timestamp_seconds{kind="APIKey",key="ns/long"} 1769904000';
+  expect(await lines()).toEqual([line]);
+  store.remove('APIKey', 'ns', 'long');
+  expect(await lines()).toEqual([]);
+});
