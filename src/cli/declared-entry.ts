@@ -17,7 +17,7 @@ export function declaredEntry(resource: UpstreamNode, hasStatus: boolean): NodeE
     resource,
     nativeFormats: new Set(spec.nativeFormats),
     credentials: hasStatus ? credentialsOf(resource) : resolved(resource),
-    checkedAtMs: checkedAtMs(resource),
+    checkedAtMs: checkedAtMs(resource, Date.now()),
   };
 }
 

@@ -12,6 +12,7 @@ import { Queue } from './queue.ts';
 import { type Reconcile, type Reconciler, runWorkers } from './reconciler.ts';
 import { sealingReconcile } from './sealing.ts';
 import { askOver } from './upstream-node/contact.ts';
+import type { ContactLimits } from './upstream-node/contacts.ts';
 import { nodeReconcile } from './upstream-node/reconcile.ts';
 import { Waker } from './wake.ts';
 
@@ -31,8 +32,8 @@ export interface ControllerOptions {
   readonly homeNamespace: string;
   /** Workers for each kind; 4 by default. */
   readonly workers?: number;
-  /** Syncs and health checks at one time, over all nodes; 32 by default. */
-  readonly contacts?: number;
+  /** Syncs and health checks at one time; 32 in all and 16 for each host by default. */
+  readonly contacts?: Partial<ContactLimits>;
   /** Ends the controller. */
   readonly signal: AbortSignal;
   /** Asked before each write; false refuses it. Absent: always true (standalone). */
@@ -40,7 +41,7 @@ export interface ControllerOptions {
 }
 
 const defaultWorkers = 4;
-const defaultContacts = 32;
+const defaultContacts: ContactLimits = { inAll: 32, perHost: 16 };
 /** Every resource is reconciled about this often, in case a change was missed. */
 const resyncMs = 10 * 3_600_000;
 
@@ -75,7 +76,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
           log,
           queue: nodes.queue,
           release: (id) => options.pools.release(id),
-          concurrency: options.contacts ?? defaultContacts,
+          limits: { ...defaultContacts, ...options.contacts },
           signal,
         }),
       ),

@@ -22,6 +22,8 @@ export interface ContentOptions {
    * at once. Until one of them is called the credentials of those nodes are `Pending`.
    */
   readonly wantSecret?: WantSecret;
+  /** Milliseconds since 1970; `Date.now` by default. */
+  readonly now?: () => number;
 }
 
 /**
@@ -55,6 +57,7 @@ export class Content implements View {
     this.#sealingNamespace = options.sealingNamespace;
     this.#nodes = new NodeEntries({
       openSealed: options.openSealed,
+      now: options.now ?? Date.now,
       wantSecret: options.wantSecret ?? (() => {}),
       changed: (before, after) => {
         this.#models.replace(before, after);

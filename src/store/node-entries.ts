@@ -35,13 +35,21 @@ export class NodeEntries {
   readonly #nodes = new Map<string, Tracked>();
   readonly #secrets = new Map<string, WantedSecret>();
   readonly #sealed = new Set<string>();
+  readonly #now: () => number;
   readonly #openSealed: OpenSealed;
   readonly #wantSecret: WantSecret;
   readonly #changed: EntryChanged;
   #identities: readonly string[] | undefined;
   #openings: Promise<void> = Promise.resolve();
 
-  constructor(options: { openSealed: OpenSealed; wantSecret: WantSecret; changed: EntryChanged }) {
+  /** `now` gives milliseconds since 1970. */
+  constructor(options: {
+    openSealed: OpenSealed;
+    wantSecret: WantSecret;
+    changed: EntryChanged;
+    now: () => number;
+  }) {
+    this.#now = options.now;
     this.#openSealed = options.openSealed;
     this.#wantSecret = options.wantSecret;
     this.#changed = options.changed;
@@ -159,7 +167,7 @@ export class NodeEntries {
       resource: node,
       nativeFormats: formatSet(node.spec.nativeFormats),
       credentials: resolveCredentials(node, secretOf, unsealed, previous?.credentials),
-      checkedAtMs: checkedAtMs(node),
+      checkedAtMs: checkedAtMs(node, this.#now()),
     };
   }
 

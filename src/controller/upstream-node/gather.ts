@@ -34,7 +34,7 @@ export function gather(
   nowMs: number,
 ): Gathered {
   const { id, resource: node, credentials } = entry;
-  const credentialVersion = credentialVersionOf(node, credentials);
+  const credentialVersion = credentialVersionOf(credentials);
   const connectionKey = connectionKeyOf(node, credentials);
   return {
     id,
@@ -69,13 +69,12 @@ function connectionKeyOf({ metadata, spec }: UpstreamNode, credentials: Credenti
 
 const longestVersion = 253;
 
-function credentialVersionOf({ spec }: UpstreamNode, credentials: Credentials): string {
-  const secrets = credentials.state === 'Resolved' ? credentials.secretResourceVersion : '';
-  const sealed = spec.encryptedAPIKey === undefined ? '' : `sealed:${digest(spec.encryptedAPIKey)}`;
-  const version = [secrets, sealed].filter((part) => part !== '').join(',');
+function credentialVersionOf(credentials: Credentials): string {
+  const version = credentials.state === 'Resolved' ? credentials.secretResourceVersion : '';
   return version.length > longestVersion ? digest(version) : version;
 }
 
-function digest(text: string): string {
+/** A digest of 32 hexadecimal digits. */
+export function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }

@@ -7,11 +7,12 @@ import type { ControllerMetrics } from '../metrics.ts';
 import type { Queue } from '../queue.ts';
 import type { Reconcile } from '../reconciler.ts';
 import type { AskNode } from './contact.ts';
-import { Contacts } from './contacts.ts';
+import { type ContactLimits, Contacts } from './contacts.ts';
 import type { DueContact } from './due.ts';
-import { type Gathered, gather } from './gather.ts';
+import { digest, type Gathered, gather } from './gather.ts';
 import { type Contact, type ContactKind, freshMemory, type NodeMemory } from './memory.ts';
 import { plan } from './plan.ts';
+import { type Question, SharedContacts } from './shared-contacts.ts';
 import { type Answer, judgeHealth } from './verdict.ts';
 
 /** What the node controller works with. */
@@ -25,7 +26,7 @@ export interface NodeTools {
   /** Closes the connections of a deleted node. */
   readonly release: (id: string) => void;
   /** Limits the contacts with upstreams. */
-  readonly concurrency: number;
+  readonly limits: ContactLimits;
   readonly signal: AbortSignal;
 }
 
@@ -44,13 +45,13 @@ interface Tracked {
 }
 
 /**
- * The reconcile of UpstreamNodes. It never waits for an upstream: a contact runs beside the workers, bounded by host and
- * in all, and its end adds the node to the queue again. So a hundred nodes that hang do not delay an edit of another.
+ * The reconcile of UpstreamNodes. It never waits for an upstream: a contact runs beside the workers, bounded by host,
+ * namespace and in all, and its end adds the node to the queue again. So a hundred nodes that hang do not delay an edit of another.
  */
 export function nodeReconcile(tools: NodeTools): Reconcile {
   const { store, clock, queue, metrics } = tools;
   const tracked = new Map<string, Tracked>();
-  const contacts = new Contacts(tools.concurrency, metrics.contactsInFlight);
+  const contacts = new SharedContacts(new Contacts(tools.limits, metrics.contactsInFlight), clock.now);
 
   function forget(id: string): void {
     tracked.get(id)?.inFlight?.abort.abort();
@@ -84,18 +85,25 @@ export function nodeReconcile(tools: NodeTools): Reconcile {
     const inFlight: InFlight = { kind, connectionKey, abort };
     own.inFlight = inFlight;
     const signal = AbortSignal.any([tools.signal, abort.signal]);
-    const { host } = new URL(credentials.connection.baseURL);
-    contacts.add(host, urgency, signal, async () => {
-      const timeoutMs = node.spec.healthCheck.timeoutSeconds * 1_000;
-      try {
-        const answer = await asked(tools, id, kind, credentials.connection, timeoutMs, signal);
-        if (answer === undefined || own.inFlight !== inFlight) return;
-        own.ended = { kind, answer, atMs: clock.now(), connectionKey, syncRequest };
-        metrics.contacted(kind, judgeHealth(answer).state === 'Good');
-      } finally {
-        if (own.inFlight === inFlight) own.inFlight = undefined;
-        if (!signal.aborted) queue.add(id, 'Urgent');
-      }
+    const { connection } = credentials;
+    const { timeoutSeconds, intervalSeconds } = node.spec.healthCheck;
+    const timeoutMs = timeoutSeconds * 1_000;
+    const question: Question = {
+      key: digest(JSON.stringify([kind, timeoutMs, connection])),
+      ...{ kind, urgency },
+      place: { namespace: node.metadata.namespace, host: new URL(connection.baseURL).host },
+      freshMs: intervalSeconds * 1_000 * freshShare,
+    };
+    const ask = async (shared: AbortSignal): Promise<Answer | undefined> => {
+      const answer = await asked(tools, id, kind, connection, timeoutMs, shared);
+      if (answer !== undefined) metrics.contacted(kind, judgeHealth(answer).state === 'Good');
+      return answer;
+    };
+    void contacts.ask(question, signal, ask).then((answered) => {
+      if (own.inFlight !== inFlight) return;
+      own.inFlight = undefined;
+      if (answered !== undefined) own.ended = { kind, ...answered, connectionKey, syncRequest };
+      if (!signal.aborted) queue.add(id, 'Urgent');
     });
   }
 
@@ -143,6 +151,9 @@ async function asked(
     return { kind: 'failed', error: { code: 'protocol', message } };
   }
 }
+
+/** The share of a node's check interval within which the answer to the same check of another node counts as its own. */
+const freshShare = 0.25;
 
 /**
  * Nodes that are due within the same second are reconciled together at its end: a thousand nodes one by one, each 60 ms, took

@@ -68,6 +68,7 @@ export function openKubernetesStore(options: {
     internalErrors,
     sealingNamespace: homeNamespace,
     openSealed,
+    now,
     wantSecret: (namespace, name, wanted) => {
       if (mayRead(namespace)) secrets.want(namespace, name, wanted, content);
       else if (wanted) content.forbidSecret(namespace, name);

@@ -58,7 +58,7 @@ function bareLoop(memory: ReturnType<typeof memoryStore>, clock: Clock) {
   const log = pino({ level: 'silent' });
   const { signal } = new AbortController();
   const reconcile = nodeReconcile({
-    ...{ store: memory.store, metrics, clock, log, queue, concurrency: 1, signal },
+    ...{ store: memory.store, metrics, clock, log, queue, limits: { inAll: 1, perHost: 1 }, signal },
     ask: async () => ({ kind: 'models', names: ['m'], truncated: false }),
     release: () => {},
   });
