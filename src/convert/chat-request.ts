@@ -1,26 +1,27 @@
 import type { Effort } from './dialect.ts';
 import type { JsonObject } from './json.ts';
+import type { UnreadText } from './unread-text.ts';
 
 // The chat-completions request as we write it: only fields that a node is known to take.
 
 export interface ChatTextPart {
   readonly type: 'text';
-  readonly text: string;
+  readonly text: UnreadText;
 }
 
 export interface ChatImagePart {
   readonly type: 'image_url';
-  readonly image_url: { readonly url: string; readonly detail?: string };
+  readonly image_url: { readonly url: UnreadText; readonly detail?: string };
 }
 
 export interface ChatFilePart {
   readonly type: 'file';
-  readonly file: { readonly filename: string; readonly file_data: string };
+  readonly file: { readonly filename: string; readonly file_data: UnreadText };
 }
 
 export interface ChatAudioPart {
   readonly type: 'input_audio';
-  readonly input_audio: { readonly data: string; readonly format: string };
+  readonly input_audio: { readonly data: UnreadText; readonly format: string };
 }
 
 export type ChatPart = ChatTextPart | ChatImagePart | ChatFilePart | ChatAudioPart;
@@ -35,17 +36,17 @@ export interface ChatCall {
 
 export interface ChatSystemMessage {
   readonly role: 'system' | 'developer';
-  readonly content: string;
+  readonly content: UnreadText;
 }
 
 export interface ChatUserMessage {
   readonly role: 'user';
-  readonly content: string | readonly ChatPart[];
+  readonly content: UnreadText | readonly ChatPart[];
 }
 
 export interface ChatAssistantMessage {
   readonly role: 'assistant';
-  readonly content: string | null;
+  readonly content: UnreadText | null;
   readonly refusal?: string;
   readonly reasoning_content?: string;
   readonly reasoning?: string;
@@ -59,7 +60,7 @@ export interface ChatAssistantMessage {
 export interface ChatToolMessage {
   readonly role: 'tool';
   readonly tool_call_id: string;
-  readonly content: string | readonly ChatPart[];
+  readonly content: UnreadText | readonly ChatPart[];
 }
 
 export type ChatMessage = ChatSystemMessage | ChatUserMessage | ChatAssistantMessage | ChatToolMessage;
@@ -68,7 +69,7 @@ export interface ChatTool {
   readonly type: 'function';
   readonly function: {
     readonly name: string;
-    readonly description?: string;
+    readonly description?: UnreadText;
     readonly parameters: unknown;
     readonly strict?: true;
   };

@@ -1,10 +1,11 @@
 import type { ChatPart, ChatToolMessage } from './chat-request.ts';
 import type { Dialect } from './dialect.ts';
+import { noText, type UnreadText, unreadText } from './unread-text.ts';
 
 /** What a tool gave back: text, and images or files beside it. */
 export interface ToolResult {
   readonly callId: string;
-  readonly text: string;
+  readonly text: UnreadText;
   readonly media: readonly ChatPart[];
 }
 
@@ -33,12 +34,17 @@ export function toolMessages(
     const inline = media.filter(stays);
     const moved = media.filter((part) => !stays(part));
     if (moved.length > 0)
-      overflow.push({ type: 'text', text: `Attachments of the result of tool call ${callId}:` });
+      overflow.push({
+        type: 'text',
+        text: unreadText(`Attachments of the result of tool call ${callId}:`),
+      });
     for (const part of moved) overflow.push(part);
-    const said = text === '' && moved.length > 0 ? 'The result is attached to the next message.' : text;
+    const said = text === noText && moved.length > 0 ? elsewhere : text;
     if (inline.length === 0) return { role: 'tool', tool_call_id: callId, content: said };
-    const parts: ChatPart[] = said === '' ? inline : [{ type: 'text', text: said }, ...inline];
+    const parts: ChatPart[] = said === noText ? inline : [{ type: 'text', text: said }, ...inline];
     return { role: 'tool', tool_call_id: callId, content: parts };
   });
   return { messages, overflow };
 }
+
+const elsewhere = unreadText('The result is attached to the next message.');

@@ -8,6 +8,7 @@ import { Fields } from './fields.ts';
 import type { NewId } from './ids.ts';
 import { limits } from './limits.ts';
 import { invalid, unsupportedParameter } from './request-fields.ts';
+import type { UnreadText } from './unread-text.ts';
 
 /** What the reply to a completions request needs to know of it. */
 export interface CompletionsState {
@@ -42,9 +43,9 @@ const defaultMaxTokens = 16;
  * each of them n times. Throws a ConversionError for what the vendor refuses and what chat-completions cannot say.
  */
 export function convertCompletionsRequest(body: unknown, options: ConversionOptions): ConvertedCompletions {
-  const { model, dialect, strict, newId, now } = options;
+  const { model, dialect, strict, newId, now, texts } = options;
   const dropped = new Dropped();
-  const request = Fields.of(body, dropped);
+  const request = Fields.of(body, dropped, texts);
   const callerModel = request.neededText('model');
   refuseUnsupported(request);
   const prompts = readPrompts(request);
@@ -64,7 +65,7 @@ export function convertCompletionsRequest(body: unknown, options: ConversionOpti
     messages: [{ role: 'user', content } as const],
     ...shared,
   }));
-  const openings = prompts.map((prompt) => (echo ? prompt : ''));
+  const openings = prompts.map((prompt) => (echo ? request.read(prompt) : ''));
   const state = { model: callerModel, openings, includeUsage, newId, now };
   return { chats, state, ...dropped.settle(strict) };
 }
@@ -79,8 +80,9 @@ function refuseUnsupported(request: Fields): void {
 }
 
 /** The prompt of each choice. */
-function readPrompts(request: Fields): readonly string[] {
-  const prompts = request.kind('prompt') === 'list' ? readList(request) : [request.neededText('prompt')];
+function readPrompts(request: Fields): readonly UnreadText[] {
+  const prompts =
+    request.kind('prompt') === 'list' ? readList(request) : [request.neededUnreadText('prompt')];
   const n = request.number('n', { integer: true, least: 1 }) ?? 1;
   if (prompts.length * n > mostChoices)
     throw invalid(
@@ -90,11 +92,11 @@ function readPrompts(request: Fields): readonly string[] {
   return prompts.flatMap((text) => Array.from({ length: n }, () => text));
 }
 
-function readList(request: Fields): readonly string[] {
+function readList(request: Fields): readonly UnreadText[] {
   const first = request.firstKind('prompt');
   if (first === 'list' || first === 'other')
     throw unsupportedParameter('prompt', 'Prompts of token numbers are not supported by the model server');
-  const prompts = request.texts('prompt', limits.items) ?? [];
+  const prompts = request.unreadTexts('prompt', limits.items) ?? [];
   if (prompts.length === 0)
     throw new ConversionError({ code: 'empty_array', param: 'prompt', reason: 'It must not be empty' });
   return prompts;

@@ -2,6 +2,7 @@ import type { ChatRequest } from './chat-request.ts';
 import type { ChatUsage } from './chat-usage.ts';
 import type { Dialect } from './dialect.ts';
 import type { NewId } from './ids.ts';
+import type { LongTextReader } from './unread-text.ts';
 import type { UpstreamFault } from './upstream-fault.ts';
 
 /** What a request conversion needs to know besides the caller's body. */
@@ -15,6 +16,8 @@ export interface ConversionOptions {
   readonly newId: NewId;
   /** Unix time in milliseconds. */
   readonly now: () => number;
+  /** The texts for the marks in the body; absent if it has none. */
+  readonly texts?: LongTextReader;
 }
 
 /** A request converted for one node. The caller's body is left as it was; another node converts it again. */

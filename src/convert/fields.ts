@@ -4,7 +4,6 @@ import { limits } from './limits.ts';
 import {
   asList,
   asObject,
-  asString,
   invalid,
   isNestedWithin,
   missing,
@@ -12,18 +11,27 @@ import {
   pathOf,
   wrongType,
 } from './request-fields.ts';
+import { isUnreadText, type LongTextReader, type UnreadText, unmarkedText } from './unread-text.ts';
 import { WrittenNumber } from './written-numbers.ts';
 
 const largest = Number.MAX_SAFE_INTEGER;
 
+/** What all objects of one request share. */
+interface Reading {
+  readonly dropped: Dropped;
+  /** Undefined: the body has no marks. */
+  readonly texts: LongTextReader | undefined;
+}
+
 /**
  * The one way to read an object of a caller's request. It remembers which members were taken; `Dropped` names the
  * others once the request is converted, so that a member that no code reads cannot be lost in silence. The object
- * itself cannot be reached. A wrong type is a ConversionError with the path; null counts as absent.
+ * itself cannot be reached, nor the marks that replace long texts. A wrong type is a ConversionError with the path; null
+ * counts as absent.
  */
 export class Fields implements Unread {
   readonly #object: JsonObject;
-  readonly #dropped: Dropped;
+  readonly #reading: Reading;
   readonly #owner: Fields | undefined;
   readonly #key: string;
   readonly #index: number | undefined;
@@ -31,18 +39,18 @@ export class Fields implements Unread {
   #hints = none;
   #whole = false;
 
-  private constructor(object: JsonObject, owner: Fields | Dropped, key: string = '', index?: number) {
+  private constructor(object: JsonObject, owner: Fields | Reading, key: string = '', index?: number) {
     this.#object = object;
     this.#owner = owner instanceof Fields ? owner : undefined;
-    this.#dropped = owner instanceof Fields ? owner.#dropped : owner;
+    this.#reading = owner instanceof Fields ? owner.#reading : owner;
     this.#key = key;
     this.#index = index;
-    this.#dropped.watch(this);
+    this.#reading.dropped.watch(this);
   }
 
-  /** The request itself. */
-  static of(body: unknown, dropped: Dropped): Fields {
-    return new Fields(asObject(body, 'body'), dropped);
+  /** The request itself. `texts`: those for the marks in it. */
+  static of(body: unknown, dropped: Dropped, texts?: LongTextReader): Fields {
+    return new Fields(asObject(body, 'body'), { dropped, texts });
   }
 
   /** Path of this object, as `messages[0].content[1]`; '' for the request itself. */
@@ -58,13 +66,29 @@ export class Fields implements Unread {
   }
 
   text(key: string): string | undefined {
-    const value = this.#take(key);
-    return typeof value === 'string' || value === undefined ? value : asString(value, this.path(key));
+    const text = this.unreadText(key);
+    return text === undefined ? undefined : this.read(text);
   }
 
   neededText(key: string): string {
-    const value = this.#need(key);
-    return typeof value === 'string' ? value : asString(value, this.path(key));
+    return this.read(this.neededUnreadText(key));
+  }
+
+  /** A text that is passed on as it is. */
+  unreadText(key: string): UnreadText | undefined {
+    const value = this.#take(key);
+    return value === undefined ? undefined : this.#unreadText(value, key);
+  }
+
+  neededUnreadText(key: string): UnreadText {
+    return this.#unreadText(this.#need(key), key);
+  }
+
+  /** The text itself of one that was not read. */
+  read(text: UnreadText): string {
+    const { texts } = this.#reading;
+    const marked = unmarkedText(text);
+    return texts === undefined ? marked : texts.read(marked);
   }
 
   flag(key: string): boolean | undefined {
@@ -108,28 +132,29 @@ export class Fields implements Unread {
   }
 
   texts(key: string, most: number): readonly string[] | undefined {
+    return this.unreadTexts(key, most)?.map((text) => this.read(text));
+  }
+
+  unreadTexts(key: string, most: number): readonly UnreadText[] | undefined {
     const value = this.#take(key);
     if (value === undefined) return undefined;
-    return this.#list(value, key, most).map((item, index) =>
-      typeof item === 'string' ? item : asString(item, pathOf(this.path(key), index)),
-    );
+    return this.#list(value, key, most).map((item, index) => this.#unreadText(item, key, index));
   }
 
   /** A member that is a text or an object. */
   textOrObject(key: string): string | Fields | undefined {
-    const value = this.#take(key);
-    return value === undefined || typeof value === 'string' ? value : this.#member(value, key);
+    return this.kind(key) === 'text' ? this.text(key) : this.object(key);
   }
 
-  /** A member that is a text or a list of objects. */
-  textOrObjects(key: string, most: number): string | readonly Fields[] | undefined {
+  /** A member that is a text, which is passed on as it is, or a list of objects. */
+  unreadTextOrObjects(key: string, most: number): UnreadText | readonly Fields[] | undefined {
     const value = this.#take(key);
-    return value === undefined || typeof value === 'string' ? value : this.#members(value, key, most);
+    return value === undefined || isUnreadText(value) ? value : this.#members(value, key, most);
   }
 
   /** A member that is a text or a list of texts. */
   textOrTexts(key: string, most: number): string | readonly string[] | undefined {
-    return typeof this.#object[key] === 'string' ? this.text(key) : this.texts(key, most);
+    return this.kind(key) === 'text' ? this.text(key) : this.texts(key, most);
   }
 
   /** A member that is an object of texts under any name. */
@@ -150,6 +175,11 @@ export class Fields implements Unread {
 
   neededWhole(key: string): JsonObject {
     return this.#unread(this.#need(key), key);
+  }
+
+  /** A member as it came, for an answer that repeats it; not taken. */
+  repeated(key: string): unknown {
+    return this.#withTexts(this.#object[key]);
   }
 
   /** The type of what a member holds, for those that may hold several; not taken. */
@@ -180,21 +210,21 @@ export class Fields implements Unread {
 
   /** Names a member as a loss unless it says what is done anyway. */
   lossUnless(key: string, ...done: readonly unknown[]): void {
-    const value = this.#take(key);
-    if (isAsked(value) && !done.includes(value)) this.#dropped.loss(this.path(key));
+    const value = this.#withTexts(this.#take(key));
+    if (isAsked(value) && !done.includes(value)) this.#reading.dropped.loss(this.path(key));
   }
 
   /** Names the object itself as not carried, in place of its members. */
   dropWhole(as: 'loss' | 'hint'): void {
     this.#whole = true;
-    this.#dropped[as](this.at);
+    this.#reading.dropped[as](this.at);
   }
 
   nameUnread(): void {
     const taken = this.#taken;
     for (const key in this.#object)
       if (!taken.includes(key) && isAsked(this.#object[key]) && !this.#isDropped())
-        this.#dropped[this.#hints.has(key) ? 'hint' : 'loss'](this.path(key));
+        this.#reading.dropped[this.#hints.has(key) ? 'hint' : 'loss'](this.path(key));
   }
 
   #isDropped(): boolean {
@@ -231,10 +261,21 @@ export class Fields implements Unread {
     return Array.isArray(value) && value.length <= most ? value : asList(value, this.path(key), most);
   }
 
+  #unreadText(value: unknown, key: string, index?: number): UnreadText {
+    if (isUnreadText(value)) return value;
+    const path = this.path(key);
+    throw wrongType(index === undefined ? path : pathOf(path, index), 'string', value);
+  }
+
+  #withTexts(value: unknown): unknown {
+    return this.#reading.texts?.readWithin(value) ?? value;
+  }
+
   #unread(value: unknown, key: string): JsonObject {
     if (!isObject(value)) throw wrongType(this.path(key), 'object', value);
     if (!isNestedWithin(value, limits.nesting))
       throw invalid(this.path(key), `Input should not be nested more than ${limits.nesting} levels deep`);
+    this.#withTexts(value);
     return value;
   }
 }

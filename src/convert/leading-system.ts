@@ -1,4 +1,5 @@
 import type { ChatMessage } from './chat-request.ts';
+import { joinTexts } from './unread-text.ts';
 
 /** Joins all system texts into the first message, for templates that refuse later ones (`systemPlacement: Leading`). */
 export function leadingSystem(messages: readonly ChatMessage[]): readonly ChatMessage[] {
@@ -9,5 +10,5 @@ export function leadingSystem(messages: readonly ChatMessage[]): readonly ChatMe
   const first = messages.find(isSystem);
   if (first === undefined || (texts.length === 1 && messages[0] === first)) return messages;
   const role = first.role === 'developer' ? 'developer' : 'system';
-  return [{ role, content: texts.join('\n\n') }, ...messages.filter((message) => !isSystem(message))];
+  return [{ role, content: joinTexts(texts, '\n\n') }, ...messages.filter((message) => !isSystem(message))];
 }

@@ -6,10 +6,11 @@ import { type Block, blockText, isServerBlock, typedBlocks, unexpectedBlock } fr
 import type { MessagesContext } from './messages-context.ts';
 import { invalid } from './request-fields.ts';
 import { withSignatures } from './signed-message.ts';
+import { isBlank, isUnreadText, joinTexts, noText, type UnreadText } from './unread-text.ts';
 
 /** One turn of the assistant: Anthropic joins neighbouring assistant messages. */
 export interface AssistantTurn {
-  readonly texts: string[];
+  readonly texts: UnreadText[];
   readonly thinking: string[];
   readonly calls: ChatCall[];
   readonly ids: Set<string>;
@@ -18,8 +19,8 @@ export interface AssistantTurn {
 
 /** Adds the content of an assistant message to its turn. */
 export function readAssistant(message: Fields, turn: AssistantTurn, context: MessagesContext): void {
-  const content = message.textOrObjects('content', limits.parts) ?? '';
-  if (typeof content === 'string') turn.texts.push(content);
+  const content = message.unreadTextOrObjects('content', limits.parts) ?? noText;
+  if (isUnreadText(content)) turn.texts.push(content);
   else for (const block of typedBlocks(content)) readBlock(block, turn, context);
 }
 
@@ -28,18 +29,18 @@ export function assistantMessage(
   turn: AssistantTurn,
   context: MessagesContext,
 ): ChatAssistantMessage | undefined {
-  const text = turn.texts.join('');
+  const text = joinTexts(turn.texts, '');
   const thinking = turn.thinking.join('');
   const field = context.dialect.reasoningHistoryField;
   const reasoning =
     thinking === '' || field === 'None'
       ? {}
       : { [field === 'Reasoning' ? 'reasoning' : 'reasoning_content']: thinking };
-  const blank = text.trim() === '';
+  const blank = isBlank(text);
   const message: ChatAssistantMessage =
     turn.calls.length > 0
       ? { role: 'assistant', content: blank ? null : text, ...reasoning, tool_calls: turn.calls }
-      : { role: 'assistant', content: blank ? '' : text, ...reasoning };
+      : { role: 'assistant', content: blank ? noText : text, ...reasoning };
   const signed = withSignatures(message, turn.kept);
   // Chat-completions refuses a message with neither content nor calls.
   return blank && Object.keys(signed).length === 2 ? undefined : signed;
@@ -86,7 +87,7 @@ const compactionMarks: ReadonlySet<string> = new Set(['cache_control', 'encrypte
 
 /** The summary replaces the conversation before it. */
 function readCompaction(fields: Fields, turn: AssistantTurn): void {
-  const summary = fields.text('content');
+  const summary = fields.unreadText('content');
   if (summary === undefined) {
     fields.dropWhole('loss');
     return;

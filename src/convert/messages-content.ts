@@ -4,6 +4,7 @@ import type { Fields } from './fields.ts';
 import { limits } from './limits.ts';
 import type { MessagesContext } from './messages-context.ts';
 import { invalid, missing, unsupportedValue } from './request-fields.ts';
+import { isUnreadText, joinTexts, noText, type UnreadText, unreadText } from './unread-text.ts';
 
 /** A content block. */
 export interface Block {
@@ -50,37 +51,39 @@ const marks: ReadonlySet<string> = new Set(['cache_control']);
 const textMarks: ReadonlySet<string> = new Set(['cache_control', 'citations']);
 
 /** The text of a text block. Citations of earlier turns say where it came from, not what it says. */
-export function blockText(fields: Fields): string {
+export function blockText(fields: Fields): UnreadText {
   fields.hints(textMarks);
-  return fields.neededText('text');
+  return fields.neededUnreadText('text');
 }
 
-/** Joins parts that are all text; undefined where others are among them. */
-export function joinTexts(parts: readonly ChatPart[], separator: string): string | undefined {
-  const texts = parts.filter(isText);
-  return texts.length === parts.length ? texts.map((part) => part.text).join(separator) : undefined;
+/** Joins parts that are all text; undefined if there are others. */
+export function onlyText(parts: readonly ChatPart[], separator: string): UnreadText | undefined {
+  const texts = textsOf(parts);
+  return texts.length === parts.length ? joinTexts(texts, separator) : undefined;
+}
+
+function textsOf(parts: readonly ChatPart[]): readonly UnreadText[] {
+  return parts.filter(isText).map((part) => part.text);
 }
 
 /** A `tool_result`: its texts joined, images and files beside them, an error said in words. */
 export function readToolResult(fields: Fields, context: MessagesContext): ToolResult {
   fields.hints(marks);
   const callId = fields.neededText('tool_use_id');
-  const content = fields.textOrObjects('content', limits.parts) ?? '';
+  const content = fields.unreadTextOrObjects('content', limits.parts) ?? noText;
   const failed = fields.flag('is_error') ?? false;
-  if (typeof content === 'string') return { callId, text: failed ? errorText(content) : content, media: [] };
-  const parts = typedBlocks(content).flatMap((block) => resultParts(block, context));
-  const text = parts
-    .filter(isText)
-    .map((part) => part.text)
-    .join('\n');
+  const parts = isUnreadText(content)
+    ? textParts(content)
+    : typedBlocks(content).flatMap((block) => resultParts(block, context));
+  const text = joinTexts(textsOf(parts), '\n');
   const media = parts.filter((part) => !isText(part));
-  return { callId, text: failed ? errorText(text) : text, media };
+  return { callId, text: failed ? unreadText(errorText(fields.read(text))) : text, media };
 }
 
 function resultParts(block: Block, context: MessagesContext): readonly ChatPart[] {
   if (block.type !== 'tool_reference') return blockParts(block, context);
   block.fields.hints(marks);
-  return textParts(block.fields.neededText('tool_name'));
+  return textParts(block.fields.neededUnreadText('tool_name'));
 }
 
 /** Chat has no error flag; a text that already says so is left as it is. */
@@ -93,8 +96,8 @@ function isText(part: ChatPart): part is ChatTextPart {
   return part.type === 'text';
 }
 
-function textParts(text: string): readonly ChatPart[] {
-  return text === '' ? [] : [{ type: 'text', text }];
+function textParts(text: UnreadText): readonly ChatPart[] {
+  return text === noText ? [] : [{ type: 'text', text }];
 }
 
 function imagePart(fields: Fields): ChatPart {
@@ -103,15 +106,16 @@ function imagePart(fields: Fields): ChatPart {
   const source = fields.neededObject('source');
   const type = source.neededText('type');
   if (type === 'base64') return { type: 'image_url', image_url: { url: dataUrl(source) } };
-  if (type === 'url') return { type: 'image_url', image_url: { url: source.neededText('url') } };
+  if (type === 'url') return { type: 'image_url', image_url: { url: source.neededUnreadText('url') } };
   throw unsupportedValue(
     source.path('type'),
     `Image sources of type '${type.slice(0, 40)}' are not supported here; send base64 or url`,
   );
 }
 
-function dataUrl(source: Fields): string {
-  return `data:${source.neededText('media_type')};base64,${source.neededText('data')}`;
+function dataUrl(source: Fields): UnreadText {
+  const start = unreadText(`data:${source.neededText('media_type')};base64,`);
+  return joinTexts([start, source.neededUnreadText('data')], '');
 }
 
 function documentParts(fields: Fields, context: MessagesContext): readonly ChatPart[] {
@@ -119,12 +123,13 @@ function documentParts(fields: Fields, context: MessagesContext): readonly ChatP
   const type = source.neededText('type');
   loseCitations(fields);
   const title = fields.text('title');
-  const intro = [title, fields.text('context')].filter((text) => text !== undefined && text !== '');
+  const named = title === undefined ? undefined : unreadText(title);
+  const intro = [named, fields.unreadText('context')].filter(isSaid);
   if (type === 'text') {
     source.lossUnless('media_type', 'text/plain');
-    return textParts([...intro, source.neededText('data')].join('\n'));
+    return textParts(joinTexts([...intro, source.neededUnreadText('data')], '\n'));
   }
-  if (type === 'content') return [...textParts(intro.join('\n')), ...sourceParts(source, context)];
+  if (type === 'content') return [...textParts(joinTexts(intro, '\n')), ...sourceParts(source, context)];
   if (type !== 'base64')
     throw unsupportedValue(
       source.path('type'),
@@ -136,14 +141,14 @@ function documentParts(fields: Fields, context: MessagesContext): readonly ChatP
       'PDF documents are not supported by the model server; send the text of the document',
     );
   const file = { filename: title ?? 'document.pdf', file_data: dataUrl(source) };
-  return [...textParts(intro.slice(title === undefined ? 0 : 1).join('\n')), { type: 'file', file }];
+  return [...textParts(joinTexts(intro.slice(title === undefined ? 0 : 1), '\n')), { type: 'file', file }];
 }
 
 /** Inside a document stand only texts and images: no way to nest documents without end. */
 function sourceParts(source: Fields, context: MessagesContext): readonly ChatPart[] {
-  const content = source.textOrObjects('content', limits.parts);
+  const content = source.unreadTextOrObjects('content', limits.parts);
   if (content === undefined) throw missing(source.path('content'));
-  if (typeof content === 'string') return textParts(content);
+  if (isUnreadText(content)) return textParts(content);
   return typedBlocks(content).flatMap((block) =>
     block.type === 'text' || block.type === 'image' ? blockParts(block, context) : unexpectedBlock(block),
   );
@@ -151,12 +156,16 @@ function sourceParts(source: Fields, context: MessagesContext): readonly ChatPar
 
 function searchResultParts(fields: Fields): readonly ChatPart[] {
   loseCitations(fields);
-  const lines = [fields.text('title'), fields.text('source')];
+  const lines = [fields.unreadText('title'), fields.unreadText('source')];
   for (const item of fields.objects('content', limits.parts) ?? []) {
     item.lossUnless('type', 'text');
     lines.push(blockText(item));
   }
-  return textParts(lines.filter((line) => line !== undefined && line !== '').join('\n'));
+  return textParts(joinTexts(lines.filter(isSaid), '\n'));
+}
+
+function isSaid(text: UnreadText | undefined): text is UnreadText {
+  return text !== undefined && text !== noText;
 }
 
 /** Nodes do not report the passage that they cite. */

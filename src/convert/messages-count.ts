@@ -1,6 +1,7 @@
 import type { ChatMessage, ChatPart, ChatRequest } from './chat-request.ts';
 import { imageSize } from './image-size.ts';
 import { isObject } from './json.ts';
+import { isUnreadText, unmarkedText } from './unread-text.ts';
 
 /** Tokens of an image whose size is unknown, and the most that one counts. */
 const imageTokens = 1_600;
@@ -35,7 +36,7 @@ export function readTokenizeReply(body: unknown): number | undefined {
 
 function messageTokens(message: ChatMessage): number {
   let tokens = 0;
-  if (typeof message.content === 'string') tokens += textTokens(message.content);
+  if (isUnreadText(message.content)) tokens += textTokens(unmarkedText(message.content));
   else for (const part of message.content ?? []) tokens += partTokens(part);
   if (message.role !== 'assistant') return tokens;
   tokens += textTokens(message.reasoning_content ?? message.reasoning ?? '');
@@ -45,10 +46,12 @@ function messageTokens(message: ChatMessage): number {
 }
 
 function partTokens(part: ChatPart): number {
-  if (part.type === 'text') return textTokens(part.text);
-  if (part.type === 'image_url') return urlTokens(part.image_url.url);
+  if (part.type === 'text') return textTokens(unmarkedText(part.text));
+  if (part.type === 'image_url') return urlTokens(unmarkedText(part.image_url.url));
   // A PDF page of text is a few kilobytes; a better estimate would need to read it.
-  return part.type === 'file' ? part.file.file_data.length / 16 : part.input_audio.data.length / 640;
+  return part.type === 'file'
+    ? unmarkedText(part.file.file_data).length / 16
+    : unmarkedText(part.input_audio.data).length / 640;
 }
 
 function urlTokens(url: string): number {

@@ -14,6 +14,7 @@ import { convertTools } from './messages-tools.ts';
 import { convertTurns, systemText } from './messages-turns.ts';
 import { invalid, missing, pathOf, unsupportedParameter } from './request-fields.ts';
 import { ToolNames } from './tool-names.ts';
+import { noText } from './unread-text.ts';
 
 /** What the reply to a messages request needs to know of it. */
 export interface MessagesState {
@@ -65,9 +66,9 @@ function convertMessages(
   options: ConversionOptions,
   limit: (request: Fields) => number | undefined,
 ): ConvertedRequest<MessagesState> {
-  const { dialect, model, strict, newId } = options;
+  const { dialect, model, strict, newId, texts } = options;
   const context: MessagesContext = { dialect, model, names: new ToolNames(), dropped: new Dropped() };
-  const request = Fields.of(body, context.dropped);
+  const request = Fields.of(body, context.dropped, texts);
   const maxTokens = limit(request);
   const callerModel = request.neededText('model');
   refuseUnsupported(request);
@@ -133,7 +134,7 @@ function convertConversation(request: Fields, context: MessagesContext): readonl
   const turns = convertTurns(list, context);
   if (turns.length === 0) throw invalid('messages', 'at least one message with content is required');
   const messages: readonly ChatMessage[] =
-    system === '' ? turns : [{ role: 'system', content: system }, ...turns];
+    system === noText ? turns : [{ role: 'system', content: system }, ...turns];
   return context.dialect.systemPlacement === 'Leading' ? leadingSystem(messages) : messages;
 }
 

@@ -4,6 +4,7 @@ import { limits } from './limits.ts';
 import { type ClientTool, clientTool } from './messages-client-tools.ts';
 import type { MessagesContext } from './messages-context.ts';
 import { invalid, unsupportedValue } from './request-fields.ts';
+import { unreadText } from './unread-text.ts';
 
 /** The tool fields of the chat request; all absent where no tool is left. */
 export interface ToolFields {
@@ -58,7 +59,7 @@ function customTool(entry: Fields, context: MessagesContext): ChatTool {
   const original = entry.neededText('name');
   if (original === '') throw invalid(entry.path('name'), 'String should have at least 1 character');
   const parameters = entry.neededWhole('input_schema');
-  const description = entry.text('description');
+  const description = entry.unreadText('description');
   const strict = entry.flag('strict');
   readMarks(entry, context);
   return {
@@ -82,7 +83,10 @@ function builtInTool(
   const name = context.names.chatName({ name: entry.neededText('name') });
   const most = entry.number('max_characters', { integer: true, least: 1 });
   const bound = most === undefined ? '' : ` \`view\` shows at most ${most} characters of a file.`;
-  return { type: 'function', function: { name, description: `${description}${bound}`, parameters } };
+  return {
+    type: 'function',
+    function: { name, description: unreadText(`${description}${bound}`), parameters },
+  };
 }
 
 const marks: ReadonlySet<string> = new Set(['cache_control', 'defer_loading', 'eager_input_streaming']);

@@ -6,13 +6,14 @@ import { type AssistantTurn, assistantMessage, readAssistant } from './messages-
 import {
   blockParts,
   blockText,
-  joinTexts,
+  onlyText,
   readToolResult,
   typedBlocks,
   unexpectedBlock,
 } from './messages-content.ts';
 import type { MessagesContext } from './messages-context.ts';
 import { invalid, missing } from './request-fields.ts';
+import { isUnreadText, joinTexts, noText, type UnreadText, withoutBillingHeader } from './unread-text.ts';
 
 /**
  * Converts `messages` (messages.md). Neighbouring assistant messages are one turn; so are the user and
@@ -39,21 +40,19 @@ export function convertTurns(messages: readonly Fields[], context: MessagesConte
 }
 
 /** The text of a system prompt or message: texts joined with a blank line. */
-export function systemText(owner: Fields, key: string): string {
-  const content = owner.textOrObjects(key, limits.parts) ?? '';
-  if (typeof content === 'string') return withoutBillingHeader(content);
+export function systemText(owner: Fields, key: string): UnreadText {
+  const content = owner.unreadTextOrObjects(key, limits.parts) ?? noText;
+  if (isUnreadText(content)) return withoutBillingHeader(content);
   const texts = typedBlocks(content).map((block) => {
     if (block.type === 'text') return withoutBillingHeader(blockText(block.fields));
     if (block.type !== 'tool_addition' && block.type !== 'tool_removal') return unexpectedBlock(block);
     block.fields.dropWhole('loss');
-    return '';
+    return noText;
   });
-  return texts.filter((text) => text !== '').join('\n\n');
-}
-
-/** Claude Code begins with a line that differs per request: noise that defeats prefix caches. */
-function withoutBillingHeader(text: string): string {
-  return text.startsWith('x-anthropic-billing-header:') ? text.replace(/^[^\n]*\n?/, '') : text;
+  return joinTexts(
+    texts.filter((text) => text !== noText),
+    '\n\n',
+  );
 }
 
 class Turns {
@@ -78,9 +77,9 @@ class Turns {
 
   user(message: Fields): void {
     this.#endAssistant();
-    const content = message.textOrObjects('content', limits.parts) ?? '';
-    if (typeof content === 'string') {
-      if (content !== '') this.#others.push({ role: 'user', content });
+    const content = message.unreadTextOrObjects('content', limits.parts) ?? noText;
+    if (isUnreadText(content)) {
+      if (content !== noText) this.#others.push({ role: 'user', content });
       return;
     }
     const parts: ChatPart[] = [];
@@ -88,7 +87,7 @@ class Turns {
       if (block.type === 'tool_result') this.#results.push(this.#result(block.fields));
       else for (const part of blockParts(block, this.#context)) parts.push(part);
     }
-    if (parts.length > 0) this.#others.push({ role: 'user', content: joinTexts(parts, '\n') ?? parts });
+    if (parts.length > 0) this.#others.push({ role: 'user', content: onlyText(parts, '\n') ?? parts });
   }
 
   /** `old`: a message of the user comes later, before which some system messages are shown and then no more. */
@@ -98,7 +97,7 @@ class Turns {
     const until = message.text('clear_at') ?? 'never';
     if (until !== 'never' && until !== 'next_user_message')
       throw invalid(message.path('clear_at'), "Input should be 'next_user_message' or 'never'");
-    if (text !== '' && !(old && until === 'next_user_message'))
+    if (text !== noText && !(old && until === 'next_user_message'))
       this.#others.push({ role: 'system', content: text });
   }
 
@@ -154,7 +153,8 @@ function behind(overflow: readonly ChatPart[], others: readonly ChatMessage[]): 
   if (overflow.length === 0) return others;
   const [first, ...rest] = others;
   if (first?.role !== 'user') return [{ role: 'user', content: overflow }, ...others];
-  const said: readonly ChatPart[] =
-    typeof first.content === 'string' ? [{ type: 'text', text: first.content }] : first.content;
+  const said: readonly ChatPart[] = isUnreadText(first.content)
+    ? [{ type: 'text', text: first.content }]
+    : first.content;
   return [{ role: 'user', content: [...overflow, ...said] }, ...rest];
 }

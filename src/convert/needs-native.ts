@@ -2,6 +2,7 @@ import { ConversionError } from './conversion-error.ts';
 import { type ConvertedFormat, convertedFormats } from './converted-formats.ts';
 import { type Dialect, effortScale, resolveDialect } from './dialect.ts';
 import { randomId } from './ids.ts';
+import type { LongTextReader } from './unread-text.ts';
 
 /** The dialect that accepts everything that any node does: what it loses is lost on every node. */
 const permissive: Dialect = resolveDialect({
@@ -17,11 +18,24 @@ const permissive: Dialect = resolveDialect({
 
 /**
  * Whether the conversion of this request would lose something, or refuse it, wherever it goes: then a node that speaks
- * its format is the better one. `body` is the parsed JSON; `now` is in milliseconds since 1970.
+ * its format is the better one. `body` is the parsed JSON; `now` is in milliseconds since 1970; `texts`: those
+ * for the marks in the body.
  */
-export function needsNative(format: ConvertedFormat, body: unknown, now: () => number): boolean {
+export function needsNative(
+  format: ConvertedFormat,
+  body: unknown,
+  now: () => number,
+  texts?: LongTextReader,
+): boolean {
   try {
-    const options = { model: 'model', dialect: permissive, strict: false, newId: randomId, now };
+    const options = {
+      model: 'model',
+      dialect: permissive,
+      strict: false,
+      newId: randomId,
+      now,
+      ...(texts === undefined ? {} : { texts }),
+    };
     return convertedFormats[format].convert(body, options).lossy;
   } catch (error) {
     if (error instanceof ConversionError) return true;

@@ -67,11 +67,6 @@ export function asList(value: unknown, path: string, most: number): readonly unk
   return value;
 }
 
-export function asString(value: unknown, path: string): string {
-  if (typeof value === 'string') return value;
-  throw wrongType(path, 'string', value);
-}
-
 /** What a number may be; both ends belong to the range. */
 export interface NumberRange {
   readonly least?: number;

@@ -3,16 +3,17 @@ import type { Fields } from './fields.ts';
 import { limits } from './limits.ts';
 import { invalid, missing, unsupportedValue } from './request-fields.ts';
 import type { ResponsesContext } from './responses-state.ts';
+import { isUnreadText, joinTexts, noText, type UnreadText } from './unread-text.ts';
 
 /** What an assistant said in an earlier turn. */
 export interface AssistantContent {
-  readonly text: string;
+  readonly text: UnreadText;
   readonly refusal: string;
 }
 
 /** What a tool gave back: its texts, and images or files beside them. */
 export interface OutputContent {
-  readonly text: string;
+  readonly text: UnreadText;
   readonly media: readonly ChatPart[];
 }
 
@@ -22,45 +23,49 @@ const marks: ReadonlySet<string> = new Set(['prompt_cache_breakpoint', 'annotati
 /** The content of a user message: one text if it has only text, because many servers accept no list. */
 export function userContent(owner: Fields, context: ResponsesContext) {
   const content = readParts(owner, 'content');
-  if (typeof content === 'string') return content;
+  if (isUnreadText(content)) return content;
   const parts = content.map((part) => mediaPart(part, context) ?? textPart(part));
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-  if (texts.length === parts.length) return texts.join('\n');
+  if (texts.length === parts.length) return joinTexts(texts, '\n');
   // An empty text beside an image has no meaning, and many servers refuse it.
-  return parts.filter((part) => part.type !== 'text' || part.text !== '');
+  return parts.filter((part) => part.type !== 'text' || part.text !== noText);
 }
 
 /** The text of a system or developer message. */
-export function systemContent(owner: Fields): string {
+export function systemContent(owner: Fields): UnreadText {
   const content = readParts(owner, 'content');
-  return typeof content === 'string' ? content : content.map((part) => textPart(part).text).join('\n');
+  if (isUnreadText(content)) return content;
+  return joinTexts(
+    content.map((part) => textPart(part).text),
+    '\n',
+  );
 }
 
 /** The content of an assistant message: one text, one refusal. */
 export function assistantContent(owner: Fields): AssistantContent {
   const content = readParts(owner, 'content');
-  if (typeof content === 'string') return { text: content, refusal: '' };
-  let text = '';
+  if (isUnreadText(content)) return { text: content, refusal: '' };
+  const said: UnreadText[] = [];
   let refusal = '';
   for (const part of content) {
     if (part.type === 'refusal') refusal += part.fields.neededText('refusal');
-    else text += textPart(part).text;
+    else said.push(textPart(part).text);
   }
-  return { text, refusal };
+  return { text: joinTexts(said, ''), refusal };
 }
 
 /** The `output` of a tool: text as it is, or parts. */
 export function outputContent(owner: Fields, context: ResponsesContext): OutputContent {
   const content = readParts(owner, 'output');
-  if (typeof content === 'string') return { text: content, media: [] };
-  const texts: string[] = [];
+  if (isUnreadText(content)) return { text: content, media: [] };
+  const texts: UnreadText[] = [];
   const media: ChatPart[] = [];
   for (const part of content) {
     const other = mediaPart(part, context);
     if (other === undefined) texts.push(textPart(part).text);
     else media.push(other);
   }
-  return { text: texts.join('\n'), media };
+  return { text: joinTexts(texts, '\n'), media };
 }
 
 /** One content part. */
@@ -69,10 +74,10 @@ interface Part {
   readonly fields: Fields;
 }
 
-function readParts(owner: Fields, key: string): string | readonly Part[] {
-  const content = owner.textOrObjects(key, limits.parts);
+function readParts(owner: Fields, key: string): UnreadText | readonly Part[] {
+  const content = owner.unreadTextOrObjects(key, limits.parts);
   if (content === undefined) throw missing(owner.path(key));
-  if (typeof content === 'string') return content;
+  if (isUnreadText(content)) return content;
   return content.map((fields) => ({ type: fields.neededText('type'), fields }));
 }
 
@@ -80,7 +85,7 @@ function textPart({ type, fields }: Part): ChatTextPart {
   if (!texts.has(type))
     throw invalid(fields.path('type'), `Content of type '${type.slice(0, 60)}' is not allowed here`);
   fields.hints(marks);
-  return { type: 'text', text: fields.neededText('text') };
+  return { type: 'text', text: fields.neededUnreadText('text') };
 }
 
 const texts: ReadonlySet<string> = new Set(['input_text', 'output_text', 'text']);
@@ -94,7 +99,7 @@ function mediaPart({ type, fields }: Part, context: ResponsesContext): ChatPart 
 }
 
 function imagePart(fields: Fields, { dropped }: ResponsesContext): ChatPart {
-  const url = fields.text('image_url');
+  const url = fields.unreadText('image_url');
   if (url === undefined) throw notStored(fields, ['file_id']) ?? missing(fields.path('image_url'));
   const detail = fields.text('detail');
   if (detail === undefined) return { type: 'image_url', image_url: { url } };
@@ -108,7 +113,7 @@ function imagePart(fields: Fields, { dropped }: ResponsesContext): ChatPart {
 const details: ReadonlySet<string> = new Set(['low', 'high', 'auto', 'original']);
 
 function filePart(fields: Fields, { dialect }: ResponsesContext): ChatPart {
-  const data = fields.text('file_data');
+  const data = fields.unreadText('file_data');
   if (data === undefined)
     throw notStored(fields, ['file_id', 'file_url']) ?? missing(fields.path('file_data'));
   if (!dialect.files)
@@ -127,7 +132,7 @@ function notStored(fields: Fields, keys: readonly string[]) {
 
 function audioPart(fields: Fields): ChatPart {
   const audio = fields.neededObject('input_audio');
-  const data = audio.neededText('data');
+  const data = audio.neededUnreadText('data');
   return { type: 'input_audio', input_audio: { data, format: audio.neededText('format') } };
 }
 

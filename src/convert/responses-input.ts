@@ -15,6 +15,7 @@ import type { ResponsesContext } from './responses-state.ts';
 import { foundText, searchArguments, searchOrigin } from './responses-tool-search.ts';
 import type { FoundTools } from './responses-tools.ts';
 import { ResponsesTurns } from './responses-turns.ts';
+import { isUnreadText, noText, type UnreadText, unreadText } from './unread-text.ts';
 
 /** What OpenAI's servers did in earlier turns: chat-completions has no form for it. */
 const serverItems =
@@ -32,12 +33,12 @@ const bookkeeping = ['id', 'status', 'created_by'] as const;
  * vendor refuses and for items that cannot be carried.
  */
 export function convertInput(
-  input: string | readonly Fields[] | undefined,
+  input: UnreadText | readonly Fields[] | undefined,
   found: FoundTools,
   context: ResponsesContext,
 ): readonly ChatMessage[] {
-  if (input === undefined || input === '') return [];
-  if (typeof input === 'string') return [{ role: 'user', content: input }];
+  if (input === undefined || input === noText) return [];
+  if (isUnreadText(input)) return [{ role: 'user', content: input }];
   const answered = answeredCalls(input);
   const turns = new ResponsesTurns(context.dialect);
   for (const [index, item] of input.entries()) {
@@ -52,7 +53,7 @@ export function convertInput(
       item.unneeded('name', 'namespace');
       const content =
         type === 'tool_search_output'
-          ? { text: foundText(found.get(item) ?? []), media: [] }
+          ? { text: unreadText(foundText(found.get(item) ?? [])), media: [] }
           : outputContent(item, context);
       turns.result({ callId: item.neededText('call_id'), ...content });
     } else if (serverItems.test(type)) item.dropWhole('loss');
@@ -81,7 +82,7 @@ function readMessage(item: Fields, turns: ResponsesTurns, context: ResponsesCont
   else if (role === 'system' || role === 'developer') {
     const content = systemContent(item);
     const kept = role === 'developer' && context.dialect.developerRole ? role : 'system';
-    if (content !== '') turns.other({ role: kept, content });
+    if (content !== noText) turns.other({ role: kept, content });
   } else
     throw invalid(item.path('role'), "Supported values are: 'assistant', 'system', 'developer' and 'user'");
 }

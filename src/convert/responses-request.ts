@@ -5,7 +5,7 @@ import { Dropped } from './dropped.ts';
 import { Fields } from './fields.ts';
 import { leadingSystem } from './leading-system.ts';
 import { limits } from './limits.ts';
-import { asObject, missing, unsupportedParameter } from './request-fields.ts';
+import { missing, unsupportedParameter } from './request-fields.ts';
 import { echoJson } from './responses-echo.ts';
 import { convertExtras } from './responses-extras.ts';
 import { convertInput } from './responses-input.ts';
@@ -14,6 +14,7 @@ import type { ResponsesContext, ResponsesState } from './responses-state.ts';
 import { convertTools } from './responses-tool-choice.ts';
 import type { FoundTools } from './responses-tools.ts';
 import { ToolNames } from './tool-names.ts';
+import { isUnreadText, noText, type UnreadText } from './unread-text.ts';
 
 const hints: ReadonlySet<string> = new Set(['client_metadata', 'moderation', 'access_programs']);
 
@@ -26,13 +27,13 @@ export function convertResponsesRequest(
   body: unknown,
   options: ConversionOptions,
 ): ConvertedRequest<ResponsesState> {
-  const { model, dialect, strict, newId, now } = options;
+  const { model, dialect, strict, newId, now, texts } = options;
   const context: ResponsesContext = { dialect, model, names: new ToolNames(), dropped: new Dropped() };
-  const request = Fields.of(body, context.dropped);
+  const request = Fields.of(body, context.dropped, texts);
   const callerModel = request.neededText('model');
   refuseUnsupported(request);
   const stream = request.flag('stream') === true;
-  const input = request.textOrObjects('input', limits.items);
+  const input = request.unreadTextOrObjects('input', limits.items);
   // Before the history: a declared tool keeps its name, one that only the history knows makes way.
   const { found, ...tools } = convertTools(request, input, context);
   const messages = convertConversation(request, input, found, context);
@@ -70,7 +71,7 @@ export function convertResponsesRequest(
   noteDropped(request, context);
   const { dropped, lossy } = context.dropped.settle(strict);
   const state: ResponsesState = {
-    echo: echoJson(asObject(body, 'body'), callerModel),
+    echo: echoJson(request, callerModel),
     nodeModel: model,
     names: context.names,
     summarized,
@@ -98,23 +99,23 @@ function notKept(id: string): ConversionError {
 
 function convertConversation(
   request: Fields,
-  input: string | readonly Fields[] | undefined,
+  input: UnreadText | readonly Fields[] | undefined,
   found: FoundTools,
   context: ResponsesContext,
 ): readonly ChatMessage[] {
-  const instructions = request.text('instructions') ?? '';
+  const instructions = request.unreadText('instructions') ?? noText;
   const said = convertInput(input, found, context);
   const role = context.dialect.developerRole ? 'developer' : 'system';
   const messages: readonly ChatMessage[] =
-    instructions === '' ? said : [{ role, content: instructions }, ...said];
+    instructions === noText ? said : [{ role, content: instructions }, ...said];
   if (messages.length === 0) throw nothingToAnswer(input);
   return context.dialect.systemPlacement === 'Leading' ? leadingSystem(messages) : messages;
 }
 
-function nothingToAnswer(input: string | readonly Fields[] | undefined): ConversionError {
-  if (input === '')
+function nothingToAnswer(input: UnreadText | readonly Fields[] | undefined): ConversionError {
+  if (input === noText)
     return new ConversionError({ code: 'empty_string', param: 'input', reason: 'It must not be empty' });
-  if (input?.length === 0)
+  if (!isUnreadText(input) && input?.length === 0)
     return new ConversionError({ code: 'empty_array', param: 'input', reason: 'It must not be empty' });
   return missing('input');
 }

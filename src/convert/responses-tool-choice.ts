@@ -4,6 +4,7 @@ import { limits } from './limits.ts';
 import { invalid, unsupportedValue } from './request-fields.ts';
 import type { ResponsesContext } from './responses-state.ts';
 import { type CarriedTool, type DeclaredTools, type FoundTools, readTools } from './responses-tools.ts';
+import type { UnreadText } from './unread-text.ts';
 
 type ToolFields = Pick<ChatRequest, 'tools' | 'tool_choice' | 'parallel_tool_calls'>;
 
@@ -19,7 +20,7 @@ interface Choice {
  */
 export function convertTools(
   request: Fields,
-  input: string | readonly Fields[] | undefined,
+  input: UnreadText | readonly Fields[] | undefined,
   context: ResponsesContext,
 ): ToolFields & { readonly found: FoundTools } {
   const declared = readTools(request, input, context);

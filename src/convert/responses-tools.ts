@@ -5,6 +5,7 @@ import { invalid, missing } from './request-fields.ts';
 import type { ResponsesContext } from './responses-state.ts';
 import { isClientSearch, searchOrigin } from './responses-tool-search.ts';
 import type { ToolNames, ToolOrigin } from './tool-names.ts';
+import { isUnreadText, type UnreadText } from './unread-text.ts';
 
 /** A tool that is sent to the node. */
 export interface CarriedTool {
@@ -32,13 +33,13 @@ const marks: ReadonlySet<string> = new Set(['defer_loading', 'cache_control']);
  */
 export function readTools(
   request: Fields,
-  input: string | readonly Fields[] | undefined,
+  input: UnreadText | readonly Fields[] | undefined,
   context: ResponsesContext,
 ): DeclaredTools {
   const read = readList(request, context);
   const carried = read.flat();
   const found = new Map<Fields, readonly string[]>();
-  for (const item of typeof input === 'string' ? [] : (input ?? [])) {
+  for (const item of isUnreadText(input) ? [] : (input ?? [])) {
     if (item.text('type') !== 'tool_search_output' || !isClientSearch(item)) continue;
     const tools = readList(item, context).flat();
     found.set(
@@ -136,8 +137,8 @@ function carry(origin: ToolOrigin, rest: Omit<ChatTool['function'], 'name'>, nam
   return { origin, chat: { type: 'function', function: { name, ...rest } } };
 }
 
-function described(tool: Fields): { readonly description?: string } {
-  const description = tool.text('description');
+function described(tool: Fields): { readonly description?: UnreadText } {
+  const description = tool.unreadText('description');
   return description === undefined ? {} : { description };
 }
 

@@ -5,6 +5,7 @@ import type { Fields } from './fields.ts';
 import type { KeptSignatures } from './kept-signatures.ts';
 import type { AssistantContent } from './responses-content.ts';
 import { withSignatures } from './signed-message.ts';
+import { isBlank, joinTexts, noText, type UnreadText, unreadText } from './unread-text.ts';
 
 /** A reasoning item: its text, and what the node signed. */
 interface Reasoning {
@@ -15,7 +16,7 @@ interface Reasoning {
 
 /** One assistant message in the making, and the results of its calls. */
 interface Turn {
-  readonly texts: string[];
+  readonly texts: UnreadText[];
   readonly refusals: string[];
   readonly reasoning: Reasoning[];
   readonly calls: ChatCall[];
@@ -57,10 +58,10 @@ export class ResponsesTurns {
   }
 
   say({ text, refusal }: AssistantContent): void {
-    if (text === '' && refusal === '') return;
+    if (text === noText && refusal === '') return;
     if (!this.#awaits()) this.#flush();
     const turn = this.#current();
-    if (text !== '') turn.texts.push(text);
+    if (text !== noText) turn.texts.push(text);
     if (refusal !== '') turn.refusals.push(refusal);
   }
 
@@ -124,8 +125,9 @@ export class ResponsesTurns {
   #message(turn: Turn): ChatAssistantMessage {
     const refusal = turn.refusals.join('\n');
     const apart = refusal !== '' && this.#dialect.openAIExtras;
-    const content = (apart || refusal === '' ? turn.texts : [...turn.texts, refusal]).join('\n');
-    const empty = content.trim() === '' && (turn.calls.length > 0 || apart);
+    const said = apart || refusal === '' ? turn.texts : [...turn.texts, unreadText(refusal)];
+    const content = joinTexts(said, '\n');
+    const empty = isBlank(content) && (turn.calls.length > 0 || apart);
     const texts = turn.reasoning.map(({ text }) => text).filter((text) => text !== '');
     const message: ChatAssistantMessage = {
       role: 'assistant',

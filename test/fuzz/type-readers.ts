@@ -109,7 +109,9 @@ const requests: TypeReader[] = formats.map(([format, path]) => ({
     if (seen === undefined) return;
     const texts = new LongTexts();
     const value = texts.parse(body, format === 'count_tokens' ? { ...seen, longStrings: [] } : seen);
-    const converted = unless([ConversionError], () => convertedFormats[format].convert(value, options));
+    const converted = unless([ConversionError], () =>
+      convertedFormats[format].convert(value, { ...options, texts }),
+    );
     for (const chat of converted?.chats ?? []) JSON.stringify(chat);
   },
 }));

@@ -171,7 +171,7 @@ export class Conversion {
 
   /** Whether the conversion would lose something, or refuse the request, for every node. */
   needsNative(): boolean {
-    return needsNative(this.format, this.#parsed(), this.#now);
+    return needsNative(this.format, this.#parsed(), this.#now, this.#texts);
   }
 
   refusal(error: ConversionError): ConvertedError {
@@ -198,8 +198,9 @@ export class Conversion {
   }
 
   #convert(model: string, dialect: Dialect, strict: boolean): Converted {
-    const options = { model, dialect, strict, newId: randomId, now: this.#now };
-    return convertedFormats[this.format].convert(this.#parsed(), options);
+    const body = this.#parsed();
+    const options = { model, dialect, strict, newId: randomId, now: this.#now, texts: this.#texts };
+    return convertedFormats[this.format].convert(body, options);
   }
 
   #parsed(): unknown {

@@ -30,8 +30,3 @@ export function nextMark(json: string, from: number): number {
 export function indexAt(json: string, at: number): number {
   return Number(json.slice(at + nonce.length, at + markLength)) - firstNumber;
 }
-
-/** The index of the text whose mark `value` is; undefined if it is no mark. */
-export function indexOfMark(value: string): number | undefined {
-  return value.length === markLength && value.startsWith(nonce) ? indexAt(value, 0) : undefined;
-}

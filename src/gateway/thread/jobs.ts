@@ -126,7 +126,7 @@ export const jobs: {
   convert({ bytes, scanned, format, model, dialect, strict }) {
     const texts = new LongTexts();
     try {
-      const options = { model, dialect, strict, newId: randomId, now: Date.now };
+      const options = { model, dialect, strict, newId: randomId, now: Date.now, texts };
       const { chats, dropped, lossy, state } = convertedFormats[format].convert(
         texts.parse(Buffer.from(bytes.buffer), scanned),
         options,
@@ -158,8 +158,12 @@ export const jobs: {
   },
 
   needsNative({ bytes, scanned, format }) {
-    const body = new LongTexts().parse(Buffer.from(bytes.buffer), scanned);
-    return { result: { bytes, native: needsNative(format, body, Date.now) }, transfer: [bytes.buffer] };
+    const texts = new LongTexts();
+    const body = texts.parse(Buffer.from(bytes.buffer), scanned);
+    return {
+      result: { bytes, native: needsNative(format, body, Date.now, texts) },
+      transfer: [bytes.buffer],
+    };
   },
 
   reply({ format, answers, state }) {
