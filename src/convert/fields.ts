@@ -214,6 +214,11 @@ export class Fields implements Unread {
     if (isAsked(value) && !done.includes(value)) this.#reading.dropped.loss(this.path(key));
   }
 
+  /** Names a member as not carried, which changes no answer. */
+  hint(key: string): void {
+    this.#reading.dropped.hint(this.path(key));
+  }
+
   /** Names the object itself as not carried, in place of its members. */
   dropWhole(as: 'loss' | 'hint'): void {
     this.#whole = true;

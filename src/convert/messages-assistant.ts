@@ -5,7 +5,7 @@ import { limits } from './limits.ts';
 import { type Block, blockText, isServerBlock, typedBlocks, unexpectedBlock } from './messages-content.ts';
 import type { MessagesContext } from './messages-context.ts';
 import { invalid } from './request-fields.ts';
-import { withSignatures } from './signed-message.ts';
+import { lacksCall, withSignatures } from './signed-message.ts';
 import { isBlank, isUnreadText, joinTexts, noText, type UnreadText } from './unread-text.ts';
 
 /** One turn of the assistant: Anthropic joins neighbouring assistant messages. */
@@ -14,8 +14,18 @@ export interface AssistantTurn {
   readonly thinking: string[];
   readonly calls: ChatCall[];
   readonly ids: Set<string>;
-  readonly kept: KeptSignatures[];
+  readonly kept: Kept[];
 }
+
+/** What a block holds that the node signed. */
+interface Kept {
+  readonly signatures: KeptSignatures;
+  readonly fields: Fields;
+  readonly key: SignatureMember;
+}
+
+/** The member that carries signatures. */
+type SignatureMember = 'signature' | 'data';
 
 /** Adds the content of an assistant message to its turn. */
 export function readAssistant(message: Fields, turn: AssistantTurn, context: MessagesContext): void {
@@ -41,7 +51,12 @@ export function assistantMessage(
     turn.calls.length > 0
       ? { role: 'assistant', content: blank ? null : text, ...reasoning, tool_calls: turn.calls }
       : { role: 'assistant', content: blank ? noText : text, ...reasoning };
-  const signed = withSignatures(message, turn.kept);
+  for (const { signatures, fields, key } of turn.kept)
+    if (lacksCall(signatures, turn.calls)) fields.hint(key);
+  const signed = withSignatures(
+    message,
+    turn.kept.map(({ signatures }) => signatures),
+  );
   // Chat-completions refuses a message with neither content nor calls.
   return blank && Object.keys(signed).length === 2 ? undefined : signed;
 }
@@ -52,7 +67,7 @@ function readBlock(block: Block, turn: AssistantTurn, context: MessagesContext):
   else if (type === 'tool_use') turn.calls.push(readCall(fields, turn, context));
   else if (type === 'thinking') readThinking(fields, turn, context);
   else if (type === 'redacted_thinking') {
-    if (!keep(fields.text('data'), turn, context)) fields.dropWhole('hint');
+    if (keep(fields, 'data', turn, context) === undefined) fields.dropWhole('hint');
   } else if (type === 'compaction') readCompaction(fields, turn);
   // It names the model that answered in place of another; Anthropic's servers ignore it too.
   else if (type === 'fallback') fields.dropWhole('hint');
@@ -62,24 +77,26 @@ function readBlock(block: Block, turn: AssistantTurn, context: MessagesContext):
 
 function readThinking(fields: Fields, turn: AssistantTurn, context: MessagesContext): void {
   turn.thinking.push(fields.neededText('thinking'));
-  const signature = fields.text('signature');
-  const kept = keep(signature, turn, context);
+  const kept = keep(fields, 'signature', turn, context);
   if (context.dialect.reasoningHistoryField === 'None') {
-    if (kept?.details === undefined) fields.dropWhole('hint');
-  } else if (signature !== undefined && signature !== '' && kept === undefined)
-    context.dropped.hint(fields.path('signature'));
+    // Details hold the thinking itself.
+    if (kept === undefined) fields.dropWhole('hint');
+    else if (kept.details === undefined) fields.hint('thinking');
+  } else if (kept === undefined && (fields.text('signature') ?? '') !== '') fields.hint('signature');
 }
 
 /** What the node signed in its own answer; undefined if the text was not made by `packSignatures`. */
 function keep(
-  text: string | undefined,
+  fields: Fields,
+  key: SignatureMember,
   turn: AssistantTurn,
   context: MessagesContext,
 ): KeptSignatures | undefined {
+  const text = fields.text(key);
   if (text === undefined || !isPacked(text)) return undefined;
-  const kept = unpackSignatures(text, context.model);
-  if (kept !== undefined) turn.kept.push(kept);
-  return kept;
+  const signatures = unpackSignatures(text, context.model);
+  if (signatures !== undefined) turn.kept.push({ signatures, fields, key });
+  return signatures;
 }
 
 const marks: ReadonlySet<string> = new Set(['cache_control']);

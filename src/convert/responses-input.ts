@@ -95,10 +95,13 @@ function readReasoning(item: Fields, turns: ResponsesTurns, context: ResponsesCo
   const text = reasoningText(item);
   const encrypted = item.text('encrypted_content') ?? '';
   const kept = isPacked(encrypted) ? unpackSignatures(encrypted, context.model) : undefined;
-  if (encrypted !== '' && kept === undefined) context.dropped.hint(item.path('encrypted_content'));
+  if (encrypted !== '' && kept === undefined) item.hint('encrypted_content');
   turns.reason({ text, kept, item });
-  const carries = text !== '' && context.dialect.reasoningHistoryField !== 'None';
-  if (!carries && (kept === undefined || (text !== '' && kept.details === undefined))) item.dropWhole('hint');
+  if (text !== '' && context.dialect.reasoningHistoryField !== 'None') return;
+  if (kept === undefined) item.dropWhole('hint');
+  // Details hold the reasoning itself.
+  else if (text !== '' && kept.details === undefined)
+    item.hint(item.firstKind('content') === 'absent' ? 'summary' : 'content');
 }
 
 /** A call that a program of the vendor made counts as the model's own. */

@@ -4,7 +4,7 @@ import type { Dialect } from './dialect.ts';
 import type { Fields } from './fields.ts';
 import type { KeptSignatures } from './kept-signatures.ts';
 import type { AssistantContent } from './responses-content.ts';
-import { withSignatures } from './signed-message.ts';
+import { lacksCall, withSignatures } from './signed-message.ts';
 import { isBlank, joinTexts, noText, type UnreadText, unreadText } from './unread-text.ts';
 
 /** A reasoning item: its text, and what the node signed. */
@@ -129,6 +129,8 @@ export class ResponsesTurns {
     const content = joinTexts(said, '\n');
     const empty = isBlank(content) && (turn.calls.length > 0 || apart);
     const texts = turn.reasoning.map(({ text }) => text).filter((text) => text !== '');
+    for (const { kept, item } of turn.reasoning)
+      if (kept !== undefined && lacksCall(kept, turn.calls)) item.hint('encrypted_content');
     const message: ChatAssistantMessage = {
       role: 'assistant',
       content: empty ? null : content,

@@ -1,4 +1,4 @@
-import type { ChatAssistantMessage } from './chat-request.ts';
+import type { ChatAssistantMessage, ChatCall } from './chat-request.ts';
 import type { KeptSignatures } from './kept-signatures.ts';
 
 /**
@@ -25,4 +25,9 @@ export function withSignatures(
     ...(extra === undefined ? {} : { extra_content: extra }),
     ...(calls === undefined ? {} : { tool_calls: calls }),
   };
+}
+
+/** Whether a call that was signed is not among these: the caller has left it out, and its signature with it. */
+export function lacksCall({ calls = {} }: KeptSignatures, present: readonly ChatCall[]): boolean {
+  return Object.keys(calls).some((signed) => !present.some(({ id }) => id === signed));
 }

@@ -187,6 +187,26 @@ describe('what a node signed', () => {
     expect(dropped).toEqual([]);
   });
 
+  it('is carried without the thinking if the node takes none', () => {
+    const signature = packSignatures({ calls: kept.calls }, 'node-model');
+    const block = { type: 'thinking', thinking: 'hm', signature };
+    const { chat, dropped } = convert({ messages: called([block, use()]) });
+    expect(chat.messages[1]).toEqual({ role: 'assistant', content: null, tool_calls: message.tool_calls });
+    expect(dropped).toEqual(['messages[1].content[0].thinking']);
+  });
+
+  it.each([
+    ['thinking', 'signature'],
+    ['redacted_thinking', 'data'],
+  ])('of a call that is not there is a hint in %s', (type, key) => {
+    const lone = packSignatures({ calls: { ...kept.calls, toolu_2: {} } }, 'node-model');
+    const block = { type, ...(type === 'thinking' ? { thinking: 'hm' } : {}), [key]: lone };
+    const { chat, dropped, lossy } = convert({ messages: called([block, use()]) }, node);
+    expect(chat.messages[1]).toMatchObject({ tool_calls: message.tool_calls });
+    expect(dropped).toEqual([`messages[1].content[0].${key}`]);
+    expect(lossy).toBe(false);
+  });
+
   it.each([
     ['of another model', packSignatures(kept, 'other') ?? ''],
     ["of Anthropic's", 'ErUBCkYIBRgCIkDJ+/=='],

@@ -138,6 +138,20 @@ describe('what a node signed', () => {
     expect(dropped).toEqual([]);
   });
 
+  it('is carried without the reasoning if the node takes none', () => {
+    const encrypted_content = packSignatures({ calls: { call_1: { a: 1 } } }, model);
+    const texts = { content: [{ type: 'reasoning_text', text: 'hm' }] };
+    const { dropped } = convert([user, { ...reasoning, ...texts, encrypted_content }, call, output]);
+    expect(dropped).toEqual(['input[1].content']);
+  });
+
+  it('of a call that is not there is a hint', () => {
+    const encrypted_content = packSignatures({ calls: { call_1: { a: 1 }, call_2: {} } }, model);
+    const { dropped, lossy } = convert([user, { ...reasoning, encrypted_content }, call, output]);
+    expect(dropped).toContain('input[1].encrypted_content');
+    expect(lossy).toBe(false);
+  });
+
   it.each([
     ['of another model', packSignatures(kept, 'other')],
     ["of OpenAI's", 'gAAAAABpYw-_'],
