@@ -20,8 +20,8 @@ export interface Scanned {
   readonly oddNumbers: boolean;
 }
 
-/** Least length of a long string in bytes, its quotes included. */
-const longString = 512;
+/** Least length of a long string in bytes, its quotes included. Below it a mark saves nothing (conversion/long-texts.ts). */
+const longString = 160;
 
 /** The same bytes in two views: one by one, and four at a time. */
 interface Text {

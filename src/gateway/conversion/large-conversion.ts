@@ -9,13 +9,16 @@ import type { Conversion } from './conversion.ts';
 /** Converting this many bytes, besides long texts, which are not read, takes about a millisecond. */
 const largeRest = 64 * 1024;
 
+/** A long text takes about as long as this many bytes of the rest. */
+const textRest = 160;
+
 /** Whether the conversion of a request would block the event loop for too long. */
 export function isLarge({ body: { size }, inspection: { longStrings } }: ModelRequest): boolean {
   if (size <= largeRest) return false;
   if (size > largeBytes) return true;
   let rest = size;
   for (let at = 0; at < longStrings.length; at += 2)
-    rest -= (longStrings[at + 1] ?? 0) - (longStrings[at] ?? 0);
+    rest -= (longStrings[at + 1] ?? 0) - (longStrings[at] ?? 0) - textRest;
   return rest > largeRest;
 }
 
