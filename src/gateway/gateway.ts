@@ -8,10 +8,9 @@ import { createTrafficMetrics, type TrafficMetrics } from '../observe/traffic-me
 import { createRouter } from '../routing/route.ts';
 import type { Store } from '../store/store.ts';
 import type { TlsPair } from '../tls/tls-pair.ts';
+import { Deadlines } from '../upstream/deadlines.ts';
 import type { Pools } from '../upstream/pools.ts';
-import { BodyDeadlines } from './admission/body-deadlines.ts';
 import { BufferBudget } from './admission/buffer-budget.ts';
-import { SilenceClock } from './answer/silence-clock.ts';
 import { failedOutcomes } from './attempt/attempt-outcome.ts';
 import { circuitsOfCounts, createAttemptReports } from './attempt/attempt-reports.ts';
 import { circuitLog } from './attempt/circuit-log.ts';
@@ -93,8 +92,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     log,
     internalErrors: metrics.internalErrors(log),
     budget: new BufferBudget(limits.bufferedBytes),
-    deadlines: new BodyDeadlines({ idleMs: limits.bodyIdleMs, totalMs: limits.bodyTotalMs, clock }),
-    silences: new SilenceClock(limits.keepAliveMs),
+    deadlines: new Deadlines(limits.keepAliveMs),
     homeNamespace,
     pools,
     circuits,

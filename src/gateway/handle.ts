@@ -2,16 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConversionError } from '../convert/conversion-error.ts';
 import type { CallerFormat } from '../routing/caller-format.ts';
 import type { KeyEntry, View } from '../store/store.ts';
+import type { Deadlines } from '../upstream/deadlines.ts';
 import { authenticate } from './admission/authenticate.ts';
 import { type RequestBody, readBody } from './admission/body.ts';
-import type { BodyDeadlines } from './admission/body-deadlines.ts';
 import type { BufferBudget, BufferShare } from './admission/buffer-budget.ts';
 import { inspect } from './admission/inspect.ts';
 import { inspectLarge } from './admission/inspect-large.ts';
 import type { ModelRequest } from './admission/model-request.ts';
 import { Caller } from './answer/caller.ts';
 import { CallerGone, stillThere } from './answer/caller-gone.ts';
-import type { SilenceClock } from './answer/silence-clock.ts';
 import { answerFailure } from './attempt/answer-failure.ts';
 import { internalError } from './attempt/attempt-end.ts';
 import { type NoAnswer, ownFailure } from './attempt/failure.ts';
@@ -32,9 +31,7 @@ export interface GatewayContext extends NodesContext, RecordContext {
   readonly view: View;
   /** Bounds all bodies held at one time. */
   readonly budget: BufferBudget;
-  readonly deadlines: BodyDeadlines;
-  /** Sends keep-alives into streams that are silent. */
-  readonly silences: SilenceClock;
+  readonly deadlines: Deadlines;
   readonly homeNamespace: string;
   readonly requestId: () => string;
   readonly onRequestStart: () => void;
@@ -113,7 +110,7 @@ export async function answerModelCall(
     const inspection = unstreamed.has(format) ? { ...inspected, stream: false } : inspected;
     progress.bytesIn = body.size;
     progress.wanted = inspection.model;
-    if (inspection.stream) caller.watchSilence(context.silences);
+    if (inspection.stream) caller.watchSilence(context.deadlines);
     call = { format, key, caller, share, inspection, headers, idempotencyKey, body, conversion: undefined };
     const nodes = format === 'count_tokens' ? { ...context, reports: context.countReports } : context;
     const noAnswer = await tryNodes(nodes, caller, call, progress).catch((error: unknown) =>

@@ -115,7 +115,7 @@ export class Exchange implements SlotUser {
     if (this.#done) return;
     this.#sent = this.#slot.flushed;
     this.#done = true;
-    this.#pool.release(this.#slot);
+    this.#pool.release(this.#slot, this.#cameMs);
     try {
       this.#handler.onEnd();
     } catch (error) {
@@ -172,7 +172,7 @@ export class Exchange implements SlotUser {
     this.#retried = true;
     this.#pool.counts.replays += 1;
     this.#pool.discard(this.#slot);
-    this.#slot = this.#pool.acquireFresh();
+    this.#slot = this.#pool.acquireFresh(performance.now());
     this.#send();
   }
 

@@ -1,4 +1,5 @@
 import type { Connect } from './connect.ts';
+import type { Deadlines } from './deadlines.ts';
 import { UpstreamError } from './error.ts';
 import { Slot } from './slot.ts';
 
@@ -16,8 +17,8 @@ export interface PoolOptions {
   /** Returns the lifetime of the next connection, in milliseconds. */
   readonly lifeMs: () => number;
   readonly counts: ConnectionCounts;
-  /** Called when the pool has connections again: from then on call `sweep` until it returns false. */
-  readonly onOpen: (pool: Pool) => void;
+  /** Where requests and idle connections are watched. */
+  readonly deadlines: Deadlines;
 }
 
 /**
@@ -30,8 +31,6 @@ export class Pool {
   readonly #slots = new Set<Slot>();
   /** The connection that has been idle longest comes first. */
   readonly #idle: Slot[] = [];
-  /** The earliest time at which a request may time out. Checking all requests each time was half the cost of thousands of silent streams. */
-  #checkAtMs = Number.POSITIVE_INFINITY;
   #closing = false;
   readonly #waiting: (() => void)[] = [];
 
@@ -50,29 +49,31 @@ export class Pool {
    * time out. Both times are those of `performance.now`.
    */
   acquire(nowMs: number, checkAtMs: number): Slot {
-    if (checkAtMs < this.#checkAtMs) this.#checkAtMs = checkAtMs;
     for (;;) {
       const slot = this.#idle.shift();
-      if (slot === undefined) return this.acquireFresh();
-      if (slot.usable(nowMs)) return slot;
+      if (slot === undefined) return this.acquireFresh(checkAtMs);
+      if (slot.usable(nowMs)) {
+        this.#options.deadlines.watch(slot, checkAtMs);
+        return slot;
+      }
       this.discard(slot);
     }
   }
 
   /** Returns a connection that has served no request yet. */
-  acquireFresh(): Slot {
-    const { connect, lifeMs, onOpen } = this.#options;
-    const slot = new Slot(connect, lifeMs(), this.#onDisconnect);
+  acquireFresh(checkAtMs: number): Slot {
+    const { connect, lifeMs, deadlines } = this.#options;
+    const slot = new Slot(connect, lifeMs(), deadlines, this.#forget);
     this.#slots.add(slot);
-    if (this.#slots.size === 1) onOpen(this);
+    deadlines.watch(slot, checkAtMs);
     return slot;
   }
 
-  /** The request was answered completely: the connection may be reused. */
-  release(slot: Slot): void {
+  /** The request was answered completely at `nowMs`: the connection may be reused. */
+  release(slot: Slot, nowMs: number): void {
     if (this.#closing || this.#idle.length >= maxIdle || !slot.reusable) this.discard(slot);
     else {
-      slot.rest();
+      slot.rest(nowMs);
       this.#idle.push(slot);
     }
   }
@@ -103,38 +104,10 @@ export class Pool {
     return this.close();
   }
 
-  /**
-   * Ends requests and idle connections that have timed out at `nowMs`, a time of `performance.now`. Setting and clearing a
-   * timer for each request would cost more. Returns false if there are no connections.
-   */
-  sweep(nowMs: number): boolean {
-    if (nowMs >= this.#checkAtMs) this.#checkAtMs = this.#checkTimes(nowMs);
-    for (const slot of this.#idle.slice()) {
-      if (slot.idleUntilMs === 0) slot.idleUntilMs = nowMs + slot.restMs;
-      if (nowMs >= slot.idleUntilMs || !slot.usable(nowMs)) this.#forget(slot);
-    }
-    return this.#slots.size > 0;
-  }
-
-  #checkTimes(nowMs: number): number {
-    let nextMs = Number.POSITIVE_INFINITY;
-    for (const { user } of this.#slots) {
-      if (user === undefined) continue;
-      try {
-        nextMs = Math.min(nextMs, user.checkTime(nowMs));
-      } catch (error) {
-        user.onFault(error);
-      }
-    }
-    return nextMs;
-  }
-
-  readonly #onDisconnect = (slot: Slot): void => this.#forget(slot);
-
-  #forget(slot: Slot): void {
+  readonly #forget = (slot: Slot): void => {
     const index = this.#idle.indexOf(slot);
     if (index === -1) return;
     this.#idle.splice(index, 1);
     this.discard(slot);
-  }
+  };
 }

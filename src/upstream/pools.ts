@@ -1,6 +1,7 @@
 import type { AddressRules } from './address.ts';
 import { connector, type Lookup } from './connect.ts';
 import type { UpstreamConnection } from './connection.ts';
+import { Deadlines } from './deadlines.ts';
 import { type ConnectionCounts, Pool } from './pool.ts';
 import { sharedLookup } from './shared-lookup.ts';
 
@@ -13,9 +14,6 @@ interface Entry {
 const shortestLifeMs = 240_000;
 const longestLifeMs = 360_000;
 
-/** How often timeouts are checked: a timeout takes effect at most this much late. */
-const sweepMs = 250;
-
 /** One pool for each node. If a node's connection fields change it gets a new pool, and the old one drains. */
 export class Pools {
   readonly #rules: AddressRules;
@@ -23,9 +21,7 @@ export class Pools {
   readonly #lifeMs: () => number;
   readonly #entries = new Map<string, Entry>();
   readonly #draining = new Set<Pool>();
-  /** The pools with connections. One timer checks all of them: a timer for each of 1,000 nodes kept an idle process busy. */
-  readonly #open = new Set<Pool>();
-  #sweeper: NodeJS.Timeout | undefined;
+  readonly #deadlines = new Deadlines();
 
   /** Tests pass `lookup` to resolve names, and `lifeMs` for the lifetime of the next connection. */
   constructor(options: {
@@ -60,7 +56,7 @@ export class Pools {
     }
     const connect = connector(connection, this.#rules, this.#lookup);
     const counts: ConnectionCounts = entry?.pool.counts ?? { replays: 0 };
-    const pool = new Pool({ connect, lifeMs: this.#lifeMs, counts, onOpen: this.#onOpen });
+    const pool = new Pool({ connect, lifeMs: this.#lifeMs, counts, deadlines: this.#deadlines });
     this.#entries.set(id, { connection, pool });
     if (entry !== undefined) this.#drain(entry.pool);
     return pool;
@@ -84,19 +80,6 @@ export class Pools {
   async destroy(): Promise<void> {
     for (const id of [...this.#entries.keys()]) this.release(id);
     await Promise.all([...this.#draining].map((pool) => pool.destroy()));
-  }
-
-  readonly #onOpen = (pool: Pool): void => {
-    this.#open.add(pool);
-    this.#sweeper ??= setInterval(() => this.#sweep(), sweepMs).unref();
-  };
-
-  #sweep(): void {
-    const now = performance.now();
-    for (const pool of this.#open) if (!pool.sweep(now)) this.#open.delete(pool);
-    if (this.#open.size > 0) return;
-    clearInterval(this.#sweeper);
-    this.#sweeper = undefined;
   }
 
   #drain(pool: Pool): void {

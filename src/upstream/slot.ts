@@ -3,6 +3,7 @@ import { freeBuffer } from '../runtime/node-internals.ts';
 import { type BatchedWriter, writeTogether } from './batches.ts';
 import type { Connect } from './connect.ts';
 import { errorCode } from './connect-error.ts';
+import { Deadline, type Deadlines } from './deadlines.ts';
 import { UpstreamError } from './error.ts';
 import { type AssembledBody, PartedBody } from './request.ts';
 import { type ResponseListener, ResponseReader } from './response-reader.ts';
@@ -27,7 +28,7 @@ export interface SlotUser extends ResponseListener {
 }
 
 /** A place for one connection to a node, used by one request at a time. */
-export class Slot implements BatchedWriter {
+export class Slot extends Deadline implements BatchedWriter {
   /** How many requests were answered completely on this socket. */
   served = 0;
   /** The request in flight. */
@@ -37,9 +38,8 @@ export class Slot implements BatchedWriter {
    * request: when writing began.
    */
   writtenMs = 0;
-  /** When the idle connection is to be closed, by `performance.now()`; 0 if that is not yet known. */
-  idleUntilMs = 0;
-  readonly #onDisconnect: (slot: Slot) => void;
+  readonly #onIdleEnd: (slot: Slot) => void;
+  readonly #deadlines: Deadlines;
   /** When the connection is too old for another request, by `performance.now()`. */
   readonly #endMs: number;
   /** The socket's error. */
@@ -55,9 +55,14 @@ export class Slot implements BatchedWriter {
   /** What of a large body is not yet given to the socket. */
   #unwritten: readonly Uint8Array[] = [];
 
-  /** `lifeMs`: lifetime of the connection. `onDisconnect` is called when an established socket has closed. */
-  constructor(connect: Connect, lifeMs: number, onDisconnect: (slot: Slot) => void) {
-    this.#onDisconnect = onDisconnect;
+  /**
+   * `lifeMs`: lifetime of the connection. `onIdleEnd` is called when an established socket has closed, and when an idle
+   * one is to be closed.
+   */
+  constructor(connect: Connect, lifeMs: number, deadlines: Deadlines, onIdleEnd: (slot: Slot) => void) {
+    super();
+    this.#onIdleEnd = onIdleEnd;
+    this.#deadlines = deadlines;
     this.#endMs = performance.now() + lifeMs;
     this.#socket = connect((error, socket) => {
       this.#guarded(() => {
@@ -98,19 +103,22 @@ export class Slot implements BatchedWriter {
     else this.#waiting = { head, body };
   }
 
-  /** The request was written completely and answered completely. */
-  rest(): void {
+  /** The request was written completely, and answered completely at `nowMs`. */
+  rest(nowMs: number): void {
     this.user = undefined;
     this.served += 1;
-    this.idleUntilMs = 0;
+    const { keepAliveSeconds } = this.#reader;
+    const idleMs = keepAliveSeconds === undefined ? keepAliveMs : keepAliveSeconds * 1000 - keepAliveMarginMs;
+    this.#deadlines.watch(this, Math.min(nowMs + idleMs, this.#endMs));
     // The handler may have left the socket paused; a paused socket would not notice that the node closes.
     this.resume();
   }
 
-  /** How long this connection may be idle from now on, in milliseconds. */
-  get restMs(): number {
-    const { keepAliveSeconds } = this.#reader;
-    return keepAliveSeconds === undefined ? keepAliveMs : keepAliveSeconds * 1000 - keepAliveMarginMs;
+  /** Ends the request in flight if it has timed out, or the connection if it was idle for too long. */
+  check(nowMs: number): number {
+    if (this.user !== undefined) return this.user.checkTime(nowMs);
+    this.#onIdleEnd(this);
+    return Number.POSITIVE_INFINITY;
   }
 
   pause(): void {
@@ -124,6 +132,7 @@ export class Slot implements BatchedWriter {
   /** Closes the socket immediately, in any state; `done` is called when it has closed. */
   destroy(done: () => void): void {
     this.user = undefined;
+    this.#deadlines.forget(this);
     this.#reader.ignore();
     const socket = this.#socket;
     if (socket === undefined || socket.closed) {
@@ -150,7 +159,7 @@ export class Slot implements BatchedWriter {
     socket.on('close', () =>
       this.#guarded(() => {
         this.#lost(new UpstreamError('reset', false, this.#cause));
-        this.#onDisconnect(this);
+        this.#onIdleEnd(this);
       }),
     );
     if (this.#waiting === undefined) return;

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { freeBuffer } from '../../runtime/node-internals.ts';
 import { type BatchedTask, runTogether } from '../../upstream/batches.ts';
 import { ByteBlocks } from '../../upstream/byte-blocks.ts';
+import { Deadline, type Deadlines } from '../../upstream/deadlines.ts';
 import { type AssembledBody, PartedBody } from '../../upstream/request.ts';
 import { CallerGone, stillThere } from '../answer/caller-gone.ts';
 import { GatewayError } from '../errors/errors.ts';
@@ -9,7 +10,6 @@ import { guarded } from '../guard.ts';
 import type { Limits } from '../limits.ts';
 import { decode, isKnownEncoding } from '../thread/decode.ts';
 import { type LargeWork, largeBytes } from '../thread/large-work.ts';
-import { type BodyDeadlines, PendingBody } from './body-deadlines.ts';
 import type { BufferShare } from './buffer-budget.ts';
 import { type Inspection, withModel } from './inspect.ts';
 
@@ -110,7 +110,7 @@ export function readBody(
   request: IncomingMessage,
   limits: Pick<Limits, 'bodyBytes' | 'bodyIdleMs' | 'bodyTotalMs'>,
   share: BufferShare,
-  deadlines: BodyDeadlines,
+  deadlines: Deadlines,
   work: LargeWork,
 ): Promise<RequestBody> {
   const encoding = encodingOf(request.headers['content-encoding']);
@@ -127,16 +127,19 @@ interface ReadingOptions {
   readonly encoding: string | undefined;
   readonly limits: Pick<Limits, 'bodyBytes' | 'bodyIdleMs' | 'bodyTotalMs'>;
   readonly share: BufferShare;
-  readonly deadlines: BodyDeadlines;
+  readonly deadlines: Deadlines;
   readonly work: LargeWork;
   readonly resolve: (body: RequestBody) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** One body while it is being read. */
-class BodyReading extends PendingBody implements BatchedTask {
+class BodyReading extends Deadline implements BatchedTask {
   readonly #options: ReadingOptions;
   readonly #blocks = new ByteBlocks();
+  /** When it began, and when its last piece came, by `performance.now()`. */
+  readonly #startedMs = performance.now();
+  #cameMs = this.#startedMs;
   #over = false;
 
   constructor(options: ReadingOptions) {
@@ -155,7 +158,7 @@ class BodyReading extends PendingBody implements BatchedTask {
 
   begin(): void {
     const { request, deadlines } = this.#options;
-    deadlines.add(this);
+    deadlines.watch(this, this.#dueMs);
     request.on(
       'data',
       guarded(this, (piece: Buffer) => this.#take(piece)),
@@ -178,11 +181,17 @@ class BodyReading extends PendingBody implements BatchedTask {
     }
   }
 
-  late(reason: 'idle' | 'total'): void {
+  check(nowMs: number): number {
     const { bodyIdleMs, bodyTotalMs } = this.#options.limits;
-    this.#fail(
-      reason === 'idle' ? tooSlow('stood still', bodyIdleMs) : tooSlow('was not complete', bodyTotalMs),
-    );
+    if (nowMs < this.#dueMs) return this.#dueMs;
+    const isOverall = nowMs >= this.#startedMs + bodyTotalMs;
+    this.#fail(isOverall ? tooSlow('was not complete', bodyTotalMs) : tooSlow('stood still', bodyIdleMs));
+    return Number.POSITIVE_INFINITY;
+  }
+
+  get #dueMs(): number {
+    const { bodyIdleMs, bodyTotalMs } = this.#options.limits;
+    return Math.min(this.#cameMs + bodyIdleMs, this.#startedMs + bodyTotalMs);
   }
 
   #take(piece: Buffer): void {
@@ -194,7 +203,7 @@ class BodyReading extends PendingBody implements BatchedTask {
       return;
     }
     this.#blocks.add(piece);
-    this.moved = true;
+    this.#cameMs = performance.now();
   }
 
   /** Takes memory for a piece, or returns why there is none. */
@@ -286,7 +295,7 @@ class BodyReading extends PendingBody implements BatchedTask {
 
   #finish(): void {
     this.#over = true;
-    this.#options.deadlines.remove(this);
+    this.#options.deadlines.forget(this);
   }
 }
 

@@ -4,13 +4,13 @@ import type { InternalErrorPlace, InternalErrors } from '../../observe/internal-
 import type { TokenUsage } from '../../observe/request-record.ts';
 import { chunkOf, socketForChunk } from '../../runtime/node-internals.ts';
 import { type BatchedWriter, writeTogether } from '../../upstream/batches.ts';
+import { Deadline, type Deadlines } from '../../upstream/deadlines.ts';
 import type { AttemptOutcome } from '../attempt/attempt-outcome.ts';
 import type { GatewayError } from '../errors/errors.ts';
 import { type ErrorShape, wireError } from '../errors/wire-errors.ts';
 import { type Fallible, quietly } from '../guard.ts';
 import type { Limits } from '../limits.ts';
 import { endLinger } from '../server/linger.ts';
-import { type SilenceClock, SilenceListener } from './silence-clock.ts';
 
 /**
  * Pieces up to this size are written past node:http as one chunk. Copying larger ones costs more than it saves, and a
@@ -24,7 +24,7 @@ export interface CallerListener extends Fallible {
   gone(): void;
   /** The caller has read what was written. */
   drained(): void;
-  /** Nothing was written during the time of the clock that `watchSilence` got. */
+  /** Nothing was written to a stream for `keepAliveMs`. */
   silent(): void;
 }
 
@@ -48,7 +48,7 @@ export interface CallerRecord {
  * The caller of one request: what is written to it, and whether it is still there. `started` says what has been
  * written: nothing, the head of an event stream with keep-alives only, or the answer.
  */
-export class Caller extends SilenceListener implements BatchedWriter {
+export class Caller extends Deadline implements BatchedWriter {
   readonly request: IncomingMessage;
   readonly requestId: string;
   readonly shape: ErrorShape;
@@ -67,7 +67,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
   bytesOut = 0;
   readonly #response: ServerResponse;
   readonly #lastOnConnection: () => boolean;
-  readonly #limits: Pick<Limits, 'answerIdleMs' | 'lingerMs'>;
+  readonly #limits: Pick<Limits, 'answerIdleMs' | 'keepAliveMs' | 'lingerMs'>;
   readonly #internalErrors: InternalErrors;
   /** Whether the caller once read more slowly than was written. */
   #hasWaited = false;
@@ -78,8 +78,9 @@ export class Caller extends SilenceListener implements BatchedWriter {
   #isEnding = false;
   #lastBytes: Buffer | undefined;
   #corked: Socket | undefined;
-  /** For streams: notifies of silence. */
-  #silence: SilenceClock | undefined;
+  /** For streams: where this caller is watched for silence; when something was last written, by `performance.now()`. */
+  #deadlines: Deadlines | undefined;
+  #wroteMs = 0;
   #isClosed = false;
   #atClose: (() => void) | undefined;
 
@@ -90,7 +91,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
       requestId: string;
       shape: ErrorShape;
       lastOnConnection: () => boolean;
-      limits: Pick<Limits, 'answerIdleMs' | 'lingerMs'>;
+      limits: Pick<Limits, 'answerIdleMs' | 'keepAliveMs' | 'lingerMs'>;
       internalErrors: InternalErrors;
     },
   ) {
@@ -125,14 +126,19 @@ export class Caller extends SilenceListener implements BatchedWriter {
     if (/^100-continue$/i.test(this.request.headers.expect ?? '')) this.#response.writeContinue();
   }
 
-  /** Notifies the listener whenever nothing was written during the clock's time. */
-  watchSilence(clock: SilenceClock): void {
-    this.#silence = clock;
-    clock.follow(this);
+  /** Notifies the listener whenever nothing was written for `keepAliveMs`. */
+  watchSilence(deadlines: Deadlines): void {
+    this.#deadlines = deadlines;
+    this.#wroteMs = performance.now();
+    deadlines.watch(this, this.#wroteMs + this.#limits.keepAliveMs);
   }
 
-  silent(): void {
-    this.listener?.silent();
+  check(nowMs: number): number {
+    if (nowMs >= this.#wroteMs + this.#limits.keepAliveMs) {
+      this.#wroteMs = nowMs;
+      this.listener?.silent();
+    }
+    return this.#wroteMs + this.#limits.keepAliveMs;
   }
 
   /** Writes a comment into the event stream, after its head if nothing was written yet. */
@@ -145,7 +151,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
     if (this.#response.writableNeedDrain) return;
     const comment = this.sendsIds ? lineComment : eventComment;
     const socket = this.#socketForChunk();
-    // Written at once: the silence clock counts a listener that it notified as active.
+    // Written at once, not together with others of this turn of the event loop: the silence has lasted long enough.
     if (socket === null) this.write(comment.bytes);
     else {
       this.bytesOut += comment.bytes.length;
@@ -156,7 +162,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
   /** Returns false if the caller reads more slowly than is written; `drained` is called when it has caught up. */
   write(text: Buffer | string): boolean {
     if (this.gone || this.#broken) return true;
-    if (this.#silence !== undefined) this.heardAt = this.#silence.turn;
+    if (this.#deadlines !== undefined) this.#wroteMs = performance.now();
     const bytes = bytesOf(text);
     const isFirst = this.#cork();
     const taken = this.#pass(bytes);
@@ -297,7 +303,7 @@ export class Caller extends SilenceListener implements BatchedWriter {
 
   #closed(): void {
     this.#isClosed = true;
-    this.#silence?.forget(this);
+    this.#deadlines?.forget(this);
     if (!this.#response.writableFinished && !this.#broken && !this.#answered) {
       this.gone = true;
       this.#guarded(() => this.listener?.gone());

@@ -3,13 +3,13 @@ import { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { readBody } from '../../../../src/gateway/admission/body.ts';
-import { BodyDeadlines } from '../../../../src/gateway/admission/body-deadlines.ts';
 import { BufferBudget } from '../../../../src/gateway/admission/buffer-budget.ts';
 import { LargeWork } from '../../../../src/gateway/thread/large-work.ts';
+import { Deadlines } from '../../../../src/upstream/deadlines.ts';
 
 const mib = 1024 * 1024;
 const limits = { bodyBytes: 8 * mib, bodyIdleMs: 10_000, bodyTotalMs: 10_000 };
-const deadlines = new BodyDeadlines({ idleMs: 10_000, totalMs: 10_000, clock: () => performance.now() });
+const deadlines = new Deadlines();
 
 /** Reads a compressed body, and notes how much memory is taken while the thread decodes it. */
 async function read(budget: BufferBudget, decodedBytes: number) {

@@ -10,7 +10,7 @@ async function serving(serve: (caller: Caller) => void, answerIdleMs = 60_000) {
   const reported: unknown[] = [];
   const server = createServer((request, response) => {
     const internalErrors = (...report: unknown[]) => void reported.push(report);
-    const limits = { answerIdleMs, lingerMs: 10 };
+    const limits = { answerIdleMs, keepAliveMs: 15_000, lingerMs: 10 };
     serve(
       new Caller(request, response, {
         requestId: 'req_1',
