@@ -111,6 +111,35 @@ test('complete bodies count for as long as the model thinks, and answers to conv
   expect(gateway.gateway.openCircuits()).toBe(0);
 });
 
+test('an answer that was converted counts until its caller has read it', async () => {
+  const mib = 1024 * 1024;
+  const large = await startGateway({ limits: { bufferedBytes: 32 * mib } });
+  const upstream = await large.addNode('n');
+  const message = { role: 'assistant', content: 'y'.repeat(20 * mib) };
+  upstream.respondWith('/chat/completions', {
+    kind: 'answer',
+    body: { id: 'c', choices: [{ index: 0, message, finish_reason: 'stop' }] },
+  });
+  const body = JSON.stringify({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'x' }] });
+  const socket = connect(large.port, '127.0.0.1');
+  sockets.push(socket);
+  socket.write(
+    `POST /v1/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${large.key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  await new Promise<void>((resolve) =>
+    socket.once('data', () => {
+      socket.pause();
+      resolve();
+    }),
+  );
+  upstream.respondWith('/chat/completions', undefined);
+  const ask = () => large.post('/chat/completions', { model: 'm', a: 'x'.repeat(10 * mib) });
+  expect((await ask()).status).toBe(429);
+  socket.resume();
+  await untilStatus(200, ask);
+  await large.close();
+});
+
 test('a request that finds no room is no probe of a half-open circuit, and leaves it to the next', async () => {
   gateway.setNode('n', {
     baseURL: node.url,

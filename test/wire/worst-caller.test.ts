@@ -1,19 +1,25 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keyWithHash, manifest, manifests, type Standalone, startStandalone } from '../support/standalone.ts';
 import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
 
 // One caller with a key, who does the worst that we know of with the default limits, beside an honest one. Callers, node
-// and gateways are processes of their own. What the attack costs the machine is told apart from what it costs the gateway: the
-// honest caller is first measured while the same attack goes to another gateway.
+// and gateways are processes of their own. Two measures tell what the attack costs the gateway from what it costs the machine:
+// the latencies of the honest caller while the same attack goes to another gateway, and the processor time of the turns of
+// the event loop, which does not depend on what else the machine does.
 const [greedy, honest] = [keyWithHash(), keyWithHash()];
 let node: ScriptedUpstream;
 let thinking: Server;
 let attacked: Standalone;
 let other: Standalone;
+let folder: string;
+let turnsFile: string;
 
 beforeAll(async () => {
   node = await startUpstream({ models: ['m'], keepRequests: false });
@@ -22,8 +28,12 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => thinking.listen(0, '127.0.0.1', resolve));
   const { port } = thinking.address() as AddressInfo;
   const quiet = { healthCheck: { mode: 'None' }, sync: { discovery: 'Never' } };
-  const start = () =>
+  folder = await mkdtemp(join(tmpdir(), 'worst-caller-'));
+  turnsFile = join(folder, 'long-turns.json');
+  const longTurns = new URL('../support/worst-caller/long-turns.ts', import.meta.url).href;
+  const start = (env: Record<string, string>) =>
     startStandalone({
+      env,
       manifests: {
         'all.yaml': manifests(
           manifest('UpstreamNode', 'fast', { baseURL: node.url, manualModels: ['m'], ...quiet }),
@@ -35,12 +45,16 @@ beforeAll(async () => {
         ),
       },
     });
-  [attacked, other] = await Promise.all([start(), start()]);
+  [attacked, other] = await Promise.all([
+    start({ NODE_OPTIONS: `--import ${longTurns}`, LONG_TURNS: turnsFile }),
+    start({}),
+  ]);
 });
 afterAll(async () => {
   await Promise.all([attacked[Symbol.asyncDispose](), other[Symbol.asyncDispose]()]);
   await node.stop();
   thinking.close();
+  await rm(folder, { recursive: true });
 });
 
 /** Runs `work` while another process attacks a gateway. */
@@ -88,26 +102,46 @@ async function latencies(ms: number): Promise<number[]> {
   return taken.toSorted((a, b) => a - b);
 }
 
-const at = (sorted: readonly number[], part: number): number => sorted[Math.floor(sorted.length * part)] ?? 0;
+const p99 = (sorted: readonly number[]): number => sorted[Math.floor(sorted.length * 0.99)] ?? 0;
 
-/** Worst lag of the attacked gateway's event loop since the last call, in milliseconds. */
-async function worstLag(): Promise<number> {
-  const text = await (await fetch(`${attacked.admin}/metrics`)).text();
-  return Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1]) * 1000;
+/** Milliseconds of processor time that long turns of the attacked gateway's event loop have taken since its start. */
+async function inLongTurns(): Promise<number> {
+  const counted: { readonly inLongTurns: number } = JSON.parse(await readFile(turnsFile, 'utf8'));
+  return counted.inLongTurns;
 }
 
-test('the worst caller with the default limits leaves an honest one its answers, in time', async () => {
+/** One comparison: p99 of the honest caller in milliseconds, and which part of the time went into long turns. */
+async function compare() {
+  const alone = p99(await latencies(2_000));
+  const elsewhere = p99(await beside(other, () => latencies(roundMs)));
+  const { here, long } = await beside(attacked, async () => {
+    const before = await inLongTurns();
+    const taken = await latencies(roundMs);
+    return { here: p99(taken), long: ((await inLongTurns()) - before) / roundMs };
+  });
+  return { own: Math.max(alone, elsewhere), here, long };
+}
+
+const roundMs = 5_000;
+const mostRounds = 5;
+/** The kernel gives a thread of lower priority a few milliseconds at a time, and a request needs the processor a few times. */
+const schedulerMs = 20;
+/** A machine on which the caller's own p99 is above this has other work, so that its latencies say nothing. */
+const busyMs = 40;
+
+test('the worst caller with the default limits leaves an honest one its answers, in time', {
+  timeout: 240_000,
+}, async () => {
   await latencies(1_000);
-  const alone = await latencies(3_000);
-  await worstLag();
-  const elsewhere = await beside(other, () => latencies(8_000));
-  const lagElsewhere = await worstLag();
-  const here = await beside(attacked, () => latencies(8_000));
-  const lag = await worstLag();
-  const p99 = { alone: at(alone, 0.99), elsewhere: at(elsewhere, 0.99), here: at(here, 0.99) };
-  console.log({ ...p99, lag, lagElsewhere, count: here.length });
-  // The goal is twice its own; the rest is for a machine with other work. With large bodies handled on the event loop
-  // both were 1.4 s and more.
-  expect(p99.here).toBeLessThan(2 * Math.max(p99.alone, p99.elsewhere) + 500);
-  expect(lag).toBeLessThan(2 * lagElsewhere + 500);
+  const rounds: Awaited<ReturnType<typeof compare>>[] = [];
+  const isFair = ({ own, here }: { own: number; here: number }) => here < 2 * own + schedulerMs;
+  // A round in which the machine had other work for a moment is no failure; a gateway that is unfair is so in every round.
+  while (rounds.length < mostRounds && !rounds.some((round) => isFair(round) && round.long < 0.01))
+    rounds.push(await compare());
+  console.log(rounds);
+  // More than a hundredth of the time in long turns would be in the p99 of everybody. With pipelined requests in one turn it
+  // was a fourteenth, with large bodies on the event loop nearly all of it.
+  expect(Math.min(...rounds.map(({ long }) => long))).toBeLessThan(0.01);
+  const quiet = rounds.filter(({ own }) => own < busyMs);
+  if (quiet.length > 0) expect(quiet).toContainEqual(expect.toSatisfy(isFair));
 });
