@@ -12,12 +12,12 @@ const statusOf: Readonly<Record<DeclarationErrorReason, number>> = {
   Unavailable: 503,
 };
 
-/** What was not expected of a request: enough to find its place in the source, and nothing that the request held. */
+/** An unexpected error: enough to find its place in the source, without anything from the request. */
 export interface ConsoleFailure {
   readonly method: string;
   /** The route's pattern: an address may hold a token. */
   readonly route: string;
-  /** The error's class and code, without its message: some quote what they could not read. */
+  /** The error's class and code, without its message: some messages quote the input. */
   readonly error: string;
   /** Where it was thrown, innermost call first. */
   readonly at: readonly string[];
@@ -26,7 +26,7 @@ export interface ConsoleFailure {
 const framePrefix = '    at ';
 const mostFrames = 8;
 
-/** Turns what a handler threw into an answer. `onFailure` is called for what nobody expected. */
+/** Answers with the error that a handler threw. `onFailure` is called for an unexpected one. */
 export function answerErrors(onFailure: (failure: ConsoleFailure) => void) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     if (error instanceof DeclarationError) {
@@ -46,7 +46,7 @@ export function answerErrors(onFailure: (failure: ConsoleFailure) => void) {
   };
 }
 
-/** What to report of an error that nobody expected of a request. */
+/** What to report of an unexpected error. */
 export function failureOf(error: unknown, { method, routeOptions }: FastifyRequest): ConsoleFailure {
   const route = routeOptions.url ?? 'none';
   if (!(error instanceof Error)) return { method, route, error: typeof error, at: [] };

@@ -17,7 +17,7 @@ import { addTryRoute, type Reach } from './try-route.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Of a POST that changes nothing: a console for reading takes it, too. */
+    /** Set on a POST that changes nothing: a read-only console accepts it too. */
     changesNothing?: true;
   }
 }
@@ -32,16 +32,16 @@ interface ApiOptions {
   readonly randomBytes: (size: number) => Buffer;
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** Called when a request failed for a reason that nobody expected. */
+  /** Called when a request failed with an unexpected error. */
   readonly onFailure: (failure: ConsoleFailure) => void;
 }
 
-/** As deep as a gateway takes what is tried. To write a deeper body as JSON again ends with a RangeError. */
+/** The depth that a gateway accepts. Serialising a deeper body again throws a RangeError. */
 const deepestBody = 512;
 
 /**
- * All that the page asks the console, as one plugin. Its hook runs for each route that is registered in it, however a
- * request spells the route's address, and asks for a session; also for addresses below the prefix that have no route.
+ * The routes that the page calls, as one plugin. Its hook requires a session for each of them, however a request spells the
+ * address, and for addresses below the prefix that have no route.
  */
 export function consoleApi(options: ApiOptions): FastifyPluginAsync {
   const { entrance, declarations, live, place, signal } = options;
@@ -49,7 +49,7 @@ export function consoleApi(options: ApiOptions): FastifyPluginAsync {
     app.addHook('onRequest', async (request, reply) => {
       reply.header('cache-control', 'no-store');
       const { method } = request;
-      // What a page reads by itself, as things change, is no act of a person.
+      // What a page reads without a person's action does not keep the session alive.
       const acts = method !== 'GET';
       if (!entrance.holds(request, acts)) {
         return refuse(reply, 401, { reason: 'SignedOut', message: signedOut });
@@ -61,7 +61,7 @@ export function consoleApi(options: ApiOptions): FastifyPluginAsync {
     });
     app.addHook('preValidation', async ({ body }, reply) => {
       if (!isDeeperThan(body, deepestBody)) return;
-      const message = `The request is nested more than ${deepestBody} levels deep; a gateway takes none deeper.`;
+      const message = `The request is nested more than ${deepestBody} levels deep, more than a gateway accepts.`;
       return refuse(reply, 400, { reason: 'Invalid', message });
     });
     app.get('/place', async () => place);
@@ -89,8 +89,9 @@ export function consoleApi(options: ApiOptions): FastifyPluginAsync {
 }
 
 /**
- * Live streams of one browser. It has six connections to one address, for all its pages together: with a stream on each
- * of them nothing else would be answered. The page that was opened first gives way, and goes on when a person returns to it.
+ * Live streams of one browser. A browser opens six connections to one address, for all its pages together: with a stream on
+ * each of them no other request would be sent. The stream of the oldest page is closed; it continues when a person returns
+ * to that page.
  */
 const mostStreams = 4;
 

@@ -2,17 +2,17 @@ import type { ServerResponse } from 'node:http';
 import type { Live } from './live.ts';
 import type { LiveChanges, Row } from './shapes.ts';
 
-/** Changes are gathered for this long, so that a storm of them is a few events and not thousands. */
+/** How long changes are collected, so that thousands of them are sent as a few events. */
 const gatherMs = 100;
 const heartbeatMs = 5_000;
 
 /**
- * Sends the live state and then its changes to one page as server-sent events, until the page leaves or its session ends,
- * which `mayStay` is asked now and then. A page that reads slowly gets the newest state of what changed in one event, not
- * each step: nothing queues up here. What fails ends this stream alone, and `onFailure` is called with it: the process (in
- * standalone mode the worker thread) also serves the other pages.
+ * Sends the live state and then its changes to one page as server-sent events, until the page disconnects or `mayStay`,
+ * which is called now and then, returns that its session has ended. A page that reads slowly gets the newest state of what
+ * changed in one event, not each step, so nothing queues up. An error ends this stream alone and is passed to `onFailure`,
+ * because the process (in standalone mode the worker thread) also serves other pages.
  *
- * @returns ends the stream for other pages of the same browser, and tells the page so
+ * @returns a function that ends the stream in favour of another page of the browser, and notifies the page
  */
 export function sendChanges(
   live: Live,
@@ -34,7 +34,7 @@ export function sendChanges(
     unsubscribe();
     clearInterval(heartbeat);
     clearTimeout(timer);
-    // A page that does not read never gets to the end. To write to it after the end would end the process.
+    // A page that does not read never receives the end. Writing to it after the end would end the process.
     if (isReading) response.end();
     else response.destroy();
   };

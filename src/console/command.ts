@@ -48,7 +48,7 @@ export const addConsole: AddCommand = (program, context) => {
   const command = program
     .command('console')
     .summary('the administration interface in the browser')
-    .description('Serves the administration interface to your browser, with your own rights.')
+    .description('Serves the administration interface to your browser, with your own permissions.')
     .addOption(
       new Option('--listen <host:port>', 'address to listen on')
         .argParser(address)
@@ -96,7 +96,7 @@ export const addConsole: AddCommand = (program, context) => {
           context.err.write(
             `The console failed at ${method} ${route}: ${[error, ...at].join('\n    at ')}\n`,
           ),
-        // Whoever was signed out, or wants in with another browser, need not start anew.
+        // A person who was signed out, or uses another browser, need not restart the console.
         onSignIn: () => context.err.write(`A browser signed in. For another one: ${running.newAddress()}\n`),
       }).catch((error: unknown) => {
         const reason = errorText(error);
@@ -108,7 +108,7 @@ export const addConsole: AddCommand = (program, context) => {
       const newAddress = running.newAddress();
       if (isOpen) {
         context.err.write(
-          'Others can reach this console: whoever opens the address acts with your rights. Hand it to nobody else.\n',
+          'Others can reach this console: a person who opens the address acts with your permissions. Do not pass it on.\n',
         );
       }
       context.err.write(`Console of ${declarations.place}. Open this address; it is good for one browser:\n`);
@@ -124,7 +124,7 @@ export const addConsole: AddCommand = (program, context) => {
   explained(command, { examples: ['console', 'console --manifests model-gateway/manifests --no-open'] });
 };
 
-/** Circuits are in the gateways' memory: their metrics tell of them, by the admin port or by the API server. */
+/** Reads circuits from the gateways' metrics, by the admin port or by the API server. */
 function circuitsOf(flags: Flags, namespace: string, env: CommandContext['env']): ReadCircuits {
   if (isFolder(flags, env) || flags.adminUrl !== undefined) {
     return (signal) => adminCircuits(flags.adminUrl ?? defaultAdminURL, signal);
@@ -140,11 +140,11 @@ function circuitsOf(flags: Flags, namespace: string, env: CommandContext['env'])
 function reachOf(flags: Flags, home: string | undefined, signal: AbortSignal): Reach {
   let found: Promise<Reach> | undefined;
   const find = async (): Promise<Reach> => {
-    // The tunnel is client-node's, which knows no groups to act for: without them it might do more than was meant.
+    // The tunnel is client-node's, which cannot impersonate groups: it would act with other permissions than asked for.
     if (flags.asGroup !== undefined) {
       throw new DeclarationError(
         'Unavailable',
-        'A gateway is not reached with --as-group. Give --gateway-url URL.',
+        'A gateway cannot be reached with --as-group. Give --gateway-url URL.',
       );
     }
     const [client, { loadKubeconfig }, { reachByForward }] = await Promise.all([
@@ -162,7 +162,7 @@ function reachOf(flags: Flags, home: string | undefined, signal: AbortSignal): R
   };
 }
 
-/** Whether others than this machine reach it. Throws CommandError where that would be careless or could not work. */
+/** Whether other machines can reach it. Throws CommandError if that would be unsafe or could not work. */
 function opensToOthers({ listen: { host }, hostName }: Flags, tls: TlsPair | undefined): boolean {
   if (isLoopback(host)) return false;
   if (tls === undefined) {
@@ -190,7 +190,7 @@ async function tlsOf({ tlsCert, tlsKey }: Flags): Promise<TlsPair | undefined> {
   );
 }
 
-/** Seen at the start, though it is needed later. */
+/** Checked at the start, although it is needed later. */
 async function gatewayCAOf({ gatewayCa }: Flags): Promise<string | undefined> {
   if (gatewayCa !== undefined) {
     await readAuthority(gatewayCa).catch((error: unknown) => unfit('--gateway-ca', error));

@@ -24,30 +24,30 @@ export interface ConsoleOptions {
   readonly explain: ExplainRoute;
   readonly host: string;
   readonly port: number;
-  /** The port that browsers use, where it is not the one that is listened on. */
+  /** The port that browsers use, if it differs from the one that is listened on. */
   readonly frontPort?: number;
   /** Tokens of addresses that were handed out before the start. */
   readonly tokens?: readonly string[];
-  /** Further names that the console is reached by, without port. */
+  /** Further host names of the console, without port. */
   readonly names?: readonly string[];
   /** For an address other than loopback. */
   readonly tls?: TlsPair;
   readonly readOnly: boolean;
-  /** The base URL for callers; undefined where it is not known. */
+  /** The base URL for callers; undefined if it is not known. */
   readonly gatewayURL: string | undefined;
-  /** A file of the authority that the gateway's certificate is of, where the system does not trust it. */
+  /** A file with the authority of the gateway's certificate, if the system does not trust it. */
   readonly gatewayCA?: string | undefined;
-  /** How to reach a gateway to try where its URL is not known. */
+  /** How to reach a gateway for "Try it" if its URL is not known. */
   readonly reach?: Reach;
   readonly version: string;
-  /** How long a browser stays signed in without an act, in milliseconds. */
+  /** How long a browser stays signed in without a person's action, in milliseconds. */
   readonly idleMs: number;
   readonly now: () => number;
   readonly randomBytes: (size: number) => Buffer;
   readonly signal: AbortSignal;
-  /** Called when a request failed for a reason that nobody expected. */
+  /** Called when a request failed with an unexpected error. */
   readonly onFailure: (failure: ConsoleFailure) => void;
-  /** Called when a browser has used an address up. */
+  /** Called when a browser has signed in with an address, which cannot be used again. */
   readonly onSignIn?: () => void;
 }
 
@@ -65,8 +65,8 @@ const handshakeMs = 10_000;
 const readOnlyReason = 'The console was started with --read-only.';
 
 /**
- * Serves the console: the page, what it shows, and its edits, all with the rights that `declarations` has. Whoever wants
- * in needs a token from `newAddress`. Throws what `listen` throws, such as EADDRINUSE.
+ * Serves the console: the page, its data and its edits, all with the permissions of `declarations`. A person signs in with
+ * a token from `newAddress`. Throws the errors of `listen`, such as EADDRINUSE.
  */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const { declarations, tls, host, onSignIn = () => {} } = options;
@@ -77,7 +77,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const reach = reachOf(options);
   const app = fastify({
     bodyLimit: maxBody,
-    // A HEAD would run what answers a GET, with all that it does. The page's routes declare theirs.
+    // A HEAD would run the handler of the GET, with its effects. The page's routes declare their own.
     exposeHeadRoutes: false,
   });
   app.addHook('onRequest', async (request, reply) => {

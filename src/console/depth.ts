@@ -1,4 +1,4 @@
-/** Whether a value is nested in more levels than `most`. Level by level: a recursion would end with a RangeError. */
+/** Whether a value has more than `most` levels. Iterative, because recursion would throw a RangeError. */
 export function isDeeperThan(value: unknown, most: number): boolean {
   let level = [value];
   for (let depth = 0; level.length > 0; depth += 1) {

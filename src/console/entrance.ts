@@ -2,15 +2,15 @@ import type { FastifyRequest } from 'fastify';
 import { hostsOf, refusal } from './guard.ts';
 import { createSessions } from './sessions.ts';
 
-/** Decides who comes in: by the name that a browser asked for, by an address with a token, and then by its cookie. */
+/** Controls access: by the host name of a request, by an address with a token, and then by a cookie. */
 export interface Entrance {
-  /** Sets the port that browsers use. Before, every request is turned away. */
+  /** Sets the port that browsers use. Until then every request is refused. */
   open(port: number): void;
-  /** Why a request is turned away before its cookie is looked at; undefined when it is not. */
+  /** Why a request is refused before its cookie is read; undefined if it is not. */
   refusal(request: FastifyRequest): string | undefined;
-  /** Whether the request's cookie is that of a live session. `acts` says that a person did something. */
+  /** Whether the request's cookie is that of a live session. `acts`: a person's action caused the request. */
   holds(request: FastifyRequest, acts: boolean): boolean;
-  /** What tells the request's browser from others; the secret that it signed in with. */
+  /** Identifies the request's browser: the secret that it signed in with. */
   browser(request: FastifyRequest): string | undefined;
   /** The `Set-Cookie` header that a token is exchanged for, once; undefined when it is unknown or was used. */
   redeem(token: string): string | undefined;

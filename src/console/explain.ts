@@ -44,10 +44,10 @@ export function explainFrom(
       refusal: refusalText(explanation),
       notes: [
         ...(refused === undefined ? [] : [`The key ${asked} opens nothing: callers get 401, for ${refused}`]),
-        // The command has a flag for whole requests, this page has not.
+        // The command has a flag for complete requests, and the page does not.
         ...conclusions(explanation).map((note) => note.replace(/: see --\w+\.$/, '.')),
         ...missing,
-        ...(shown === undefined ? [] : [`Only nodes of the namespace ${shown} are looked at.`]),
+        ...(shown === undefined ? [] : [`Only nodes of the namespace ${shown} are considered.`]),
       ],
       nodes: explanation.nodes.map(routeNode),
     };

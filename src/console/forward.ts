@@ -22,10 +22,10 @@ interface Pod {
 }
 
 /**
- * Reaches a gateway of the cluster over the API server, with the user's own rights: a pod is found by its labels, in
- * `namespace`, else in the only namespace of the cluster that has one. Labels prove nothing, and a caller's key is sent
- * there: of several namespaces none is taken, nor one that was not named where others cannot be seen. `caFile` is trusted
- * where it serves HTTPS. Throws DeclarationError with what is missing.
+ * Reaches a gateway of the cluster over the API server, with the user's own permissions. A pod is found by its labels, in
+ * `namespace`, else in the only namespace of the cluster that has such a pod. Anybody can set labels, and a caller's key is
+ * sent to the pod: if several namespaces have one, or if not all can be listed, `namespace` is required. `caFile` is trusted
+ * if the gateway serves HTTPS. Throws DeclarationError that says what is missing.
  */
 export function reachByForward(
   client: KubeClient,
@@ -61,7 +61,7 @@ async function gatewayPod(
   const found = await listed(client, namespace, signal);
   const pods = found.flatMap(podOf);
   const namespaces = [...new Set(pods.map((pod) => pod.namespace))].sort();
-  // A list that was cut short might hide the gateway behind pods that only look like one.
+  // A truncated list might lack the gateway and hold other pods with its labels.
   if (namespaces.length > 1 || (namespace === undefined && found.length >= mostPods)) {
     throw new DeclarationError(
       'Unavailable',
@@ -86,12 +86,12 @@ async function listed(client: KubeClient, namespace: string | undefined, signal:
       throw new DeclarationError(
         'Forbidden',
         namespace === undefined
-          ? `You may not list pods in all namespaces, so it cannot be seen which are the gateway's. ${named}`
-          : `You may not list pods in ${namespace}, so no gateway is found to try. Ask for that right. ${remedy}`,
+          ? `You may not list pods in all namespaces, so the gateway cannot be identified. ${named}`
+          : `You may not list pods in ${namespace}, so no gateway can be found. Ask for that permission. ${remedy}`,
       );
     }
     const reason = errorText(error);
-    throw new DeclarationError('Unavailable', `The gateways cannot be looked for: ${reason}. ${remedy}`);
+    throw new DeclarationError('Unavailable', `The gateways cannot be listed: ${reason}. ${remedy}`);
   }
 }
 
@@ -106,12 +106,12 @@ function podOf({ metadata, spec, status }: GatewayPodObject): (Pod & { readonly 
   return [{ namespace, name, port, scheme: servesTls ? 'https' : 'http', isReady }];
 }
 
-/** Asked beforehand: a connection that is refused does not say which right it lacks. */
+/** Asked first, because a refused connection does not say which permission is missing. */
 async function mayForward(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
   const access = { resource: 'pods', subresource: 'portforward', verb: 'create', namespace };
   if (await mayAccess(client, access, signal)) return;
   throw new DeclarationError(
     'Forbidden',
-    `You may not create pods/portforward in the namespace ${namespace}, by which a gateway is reached. Ask for that right (get, too). ${remedy}`,
+    `You may not create pods/portforward in the namespace ${namespace}, which is needed to reach a gateway. Ask for that permission, and for get. ${remedy}`,
   );
 }

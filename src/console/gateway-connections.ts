@@ -1,19 +1,19 @@
 import { Agent, type Dispatcher } from 'undici';
 import { readAuthority } from '../tls/pem-file.ts';
 
-/** What a gateway's certificate must be. */
+/** What is required of a gateway's certificate. */
 export interface GatewayTrust {
   /**
-   * The file of the authority, PEM, which replaces the system's as `curl --cacert` does; or of the gateway's own
-   * certificate. Undefined for the system's.
+   * A PEM file with the authority, or with the gateway's own certificate, which replaces the system's authorities as
+   * `curl --cacert` does. Undefined: those of the system.
    */
   readonly caFile: string | undefined;
-  /** False for one that is reached past its names: by a tunnel that leads to that pod and to no other. */
+  /** False for a tunnel: it leads to one pod, by none of the names in its certificate. */
   readonly byName: boolean;
 }
 
 /**
- * Connections to a gateway. The file is read each time, so that a renewed certificate is taken up. The function throws
+ * Connections to a gateway. The file is read each time, so that a renewed certificate is used. The function throws
  * TlsFileError.
  */
 export function gatewayConnections({ caFile, byName }: GatewayTrust): () => Promise<Dispatcher> {
@@ -23,7 +23,7 @@ export function gatewayConnections({ caFile, byName }: GatewayTrust): () => Prom
     if (made === undefined || made.ca !== ca) {
       const trusted = ca === undefined ? {} : { ca, allowPartialTrustChain: true };
       const named = byName ? {} : { checkServerIdentity: () => undefined };
-      // What still runs on the one before goes on.
+      // Requests on the previous one continue.
       void made?.agent.close();
       made = { ca, agent: new Agent({ connect: { ...trusted, ...named } }) };
     }

@@ -1,4 +1,4 @@
-/** What of a request decides whether it may come in at all. Header values as they were sent. */
+/** The parts of a request that decide whether it is refused at once. Header values as they were sent. */
 export interface Visit {
   readonly method: string;
   readonly host: string | undefined;
@@ -7,9 +7,9 @@ export interface Visit {
 }
 
 /**
- * Why a request is turned away before anybody looks at its cookie; undefined when it is not. `hosts` are those of
- * `hostsOf`: any other is a page that made its own name resolve to this machine
- * (DNS rebinding). What changes something must come from our own page (cross-site request forgery).
+ * Why a request is refused before its cookie is read; undefined if it is not. `hosts` are those of `hostsOf`. A request with
+ * another host comes from a site whose name was made to resolve to this machine (DNS rebinding). A request that changes
+ * something must come from our own page (cross-site request forgery).
  */
 export function refusal(
   visit: Visit,
@@ -19,7 +19,7 @@ export function refusal(
   const { method, host, origin, fetchSite } = visit;
   const name = host === undefined ? undefined : authorityOf(host, scheme);
   if (name === undefined || !hosts.has(name)) {
-    return `The console is not reached by this name. Use ${scheme}://${[...hosts][0]}.`;
+    return `The console cannot be used by this name. Use ${scheme}://${[...hosts][0]}.`;
   }
   if (fetchSite !== undefined && !['same-origin', 'none'].includes(fetchSite) && method !== 'GET') {
     return 'The request came from another site. Use the page of the console.';
@@ -45,7 +45,7 @@ export function hostsOf(
   return new Set(names.map((name) => authorityOf(`${name}:${port}`, scheme)));
 }
 
-/** As browsers write one: without the default port of its scheme, and in lower case, because case means nothing in it. */
+/** As browsers write one: without the default port of its scheme, and in lower case. */
 function authorityOf(host: string, scheme: 'http' | 'https'): string {
   return host.toLowerCase().replace(scheme === 'https' ? /:443$/ : /:80$/, '');
 }
@@ -55,7 +55,7 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** Headers of every answer: nothing from elsewhere is loaded, nothing inline runs, nobody frames the page. */
+/** Headers of every answer: no content from other origins, no inline scripts, no frames. */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -6,24 +6,24 @@ import { rowOf } from './rows.ts';
 import type { LiveChanges, LiveState, ManifestProblems, PageKind, Row } from './shapes.ts';
 
 export const pageKinds: readonly PageKind[] = ['UpstreamNode', 'APIKey', 'MasterKey'];
-/** How soon a watch that could not be had, or broke, is begun anew. */
+/** How soon a watch that failed or broke is started again. */
 const retryMs = 3_000;
-/** How often the files are looked at for what is not in force: a file that holds nothing valid changes no resource. */
+/** How often problems of the files are read: a file without any valid document changes no resource. */
 const manifestsMs = 1_000;
 const mostLines = 20;
-/** How long the watches go on after the last page has gone: a page that is loaded anew finds them. */
+/** How long the watches continue after the last page has closed, so that a reload finds them. */
 const lingerMs = 30_000;
 
-/** Everything the page shows, kept in step by one watch for each kind, however many pages are open, while there is one. */
+/** Everything the page shows, kept up to date by one watch for each kind while any page is open. */
 export interface Live {
-  /** What the namespaces hold now, once it was read. */
+  /** The content of the namespaces, after the first read. */
   state(): Promise<LiveState>;
   declared<K extends PageKind>(kind: K): Promise<Iterable<Declared<K>>>;
   /** Calls back after each change, until the function that it returns is called. */
   subscribe(listener: (change: LiveChanges) => void): () => void;
 }
 
-/** Watches until `signal` aborts. `namespace` undefined stands for all of them. */
+/** Watches until `signal` aborts; all namespaces if `namespace` is undefined. */
 export function createLive(
   declarations: Declarations,
   namespace: string | undefined,
@@ -77,7 +77,7 @@ export function createLive(
   };
 }
 
-/** A watch of each kind, and what they have brought. */
+/** A watch of each kind, and what they reported. */
 class Watches {
   readonly known: { readonly [K in PageKind]: Map<string, Declared<K>> } = {
     UpstreamNode: new Map(),
@@ -137,7 +137,7 @@ class Watches {
         this.#whole(kind, seen);
         listed();
       };
-      // A watch that goes on where it broke off says nothing until something changes: a new one says at once that it works.
+      // A resumed watch reports nothing until something changes; a new one reports at once that it works.
       const faulty = (why: string): void => {
         this.#faults.set(kind, why);
         this.#say([], []);
@@ -182,7 +182,7 @@ class Watches {
     return { first };
   }
 
-  /** A watch has told everything: what it did not tell of is gone, and what was wrong before is over. */
+  /** A watch has listed everything: other objects were deleted, and earlier faults are over. */
   #whole(kind: PageKind, seen: ReadonlySet<string>): void {
     const known: Map<string, { readonly resource: { readonly metadata: Name } }> = this.known[kind];
     const gone = [...known]

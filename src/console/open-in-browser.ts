@@ -10,12 +10,12 @@ const openers: Readonly<Record<string, readonly string[]>> = {
   win32: ['explorer.exe'],
   linux: ['xdg-open'],
 };
-/** Browsers read the file at once; what they have not opened by then they will not. */
+/** When the file is removed. Browsers read it at once or never. */
 const keptMs = 30_000;
 
 /**
- * Opens an address in the browser of the person, through a file that only they can read: as an argument of the browser
- * the token would stand in the list of processes. That no browser can be opened is no failure: the address is printed.
+ * Opens an address in the person's browser, through a file that only they can read: as an argument of the browser the token
+ * would be visible in the list of processes. It is no error if no browser opens, because the address is printed.
  */
 export async function openInBrowser(address: string): Promise<void> {
   const [opener, ...args] = openers[process.platform] ?? [];

@@ -5,17 +5,17 @@ import { signedInPage, signedOutPage, usedAddressPage } from './signed-out.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Of the page's own files: the page that says "signed out" needs its style. They hold nothing of the installation. */
+    /** Set on the page's own files: the page "signed out" needs the style. They hold nothing about the installation. */
     withoutSession?: true;
   }
 }
 
 /**
  * The page: its files, and at every other address its document, for a browser that is signed in or that opens an address
- * with a token. `onSignIn` is called when a browser has used an address up.
+ * with a token. `onSignIn` is called when a browser has signed in with an address.
  */
 export function consolePages(entrance: Entrance, onSignIn: () => void): FastifyPluginAsync {
-  // Read when the first browser comes: most processes that offer the console are never asked for it.
+  // Read at the first request: most processes that offer the console never get one.
   let reading: ReturnType<typeof readPageFiles> | undefined;
   const answerFile = async (path: string, request: FastifyRequest, reply: FastifyReply) => {
     reading ??= readPageFiles();
@@ -28,7 +28,7 @@ export function consolePages(entrance: Entrance, onSignIn: () => void): FastifyP
     app.addHook('onRequest', async (request, reply) => {
       if (request.routeOptions.config.withoutSession === true) return;
       const { token } = request.query as { token?: unknown };
-      // A HEAD asks what a GET would answer: link previews send it, and it must not use the address up.
+      // Link previews send HEAD, and it must not use up the address.
       const cookie =
         request.method === 'GET' && typeof token === 'string' ? entrance.redeem(token) : undefined;
       if (cookie !== undefined) {

@@ -3,7 +3,7 @@ import { DeclarationError } from '../cli/edit/declarations.ts';
 import { issueProblem } from '../resources/issues.ts';
 import { safeParse } from '../resources/safe-parse.ts';
 
-/** What the page sent, as the schema says. Throws DeclarationError, which names the fields in words that manifests get, too. */
+/** Parses what the page sent. Throws DeclarationError, which describes the fields as for manifests. */
 export function read<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = safeParse(schema, value);
   if (parsed.success) return parsed.data;

@@ -34,7 +34,7 @@ const editBody = z.strictObject({
 const deleteBody = z.strictObject({ version: z.string().max(1_024).optional() });
 const path = '/resources/:kind/:namespace/:name';
 
-/** Reads, declares, changes and deletes one resource. All of it goes through `declarations`, with this person's rights. */
+/** Reads, declares, changes and deletes one resource through `declarations`, with this person's permissions. */
 export function addResourceRoutes(
   app: FastifyInstance,
   options: {
@@ -74,7 +74,7 @@ export function addResourceRoutes(
     const manifest = { kind, metadata: { name, namespace }, spec: {} };
     const whole = applyEdits(manifest, edits);
     const made = await declarations.create(whole as typeof manifest, { dryRun }, signal);
-    // What a dry run made is declared nowhere: its key opens nothing.
+    // A key of a dry run is not declared, so it is not valid.
     return { before: '', ...outcome(made), ...(value === undefined || dryRun ? {} : { value }) };
   });
   app.delete(path, async (request): Promise<object> => {
@@ -102,7 +102,7 @@ function outcome(after: Declared<PageKind>): Omit<Edited, 'before'> {
   return { after: manifest, row: rowOf(after), version, spec: shown(resource).spec };
 }
 
-/** Without what is of no use to the page: a sealed credential is long and nobody reads it. */
+/** Without the sealed credential, which is long and not shown. */
 function shown(resource: { readonly spec: object }): { readonly spec: object } {
   return 'encryptedAPIKey' in resource.spec
     ? { ...resource, spec: { ...resource.spec, encryptedAPIKey: 'sealed' } }

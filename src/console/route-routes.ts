@@ -15,7 +15,7 @@ export type RouteAsked = z.output<typeof asked>;
 /** Explains where a request would go, from what is declared. Throws DeclarationError. */
 export type ExplainRoute = (question: RouteAsked, live: Live) => Promise<RouteAnswer>;
 
-/** What is asked about models as a whole: their names, and where a request for one goes. */
+/** Routes about all models: their names, and where a request for one goes. */
 export function addRouteRoutes(app: FastifyInstance, live: Live, explain: ExplainRoute): void {
   app.get('/models', async () => {
     const names = new Set<string>();

@@ -1,19 +1,19 @@
 import { timingSafeEqual } from 'node:crypto';
 
-/** Browsers that may be signed in at once; the one that was idle longest goes first. */
+/** Browsers that may be signed in at once. The one that was idle longest is signed out first. */
 const mostSessions = 20;
 /** Addresses that were made and not opened yet. */
 const mostTokens = 20;
 
-/** Who may use the console: whoever opens an address with a token, once, and from then on that browser by its cookie. */
+/** Who may use the console: a browser that opens an address with a token, once, and then shows its cookie. */
 export interface Sessions {
   /** A new token for an address. It is good for one use. */
   newToken(): string;
   /** The value of the cookie that a token is exchanged for; undefined when it is unknown or was used before. */
   redeem(token: string): string | undefined;
   /**
-   * Whether the cookie's session still lives. `acts` says that a person did something: what the page does by itself does
-   * not keep a session alive.
+   * Whether the cookie's session is alive. `acts`: a person's action caused the request. Requests that the page sends
+   * without one do not keep a session alive.
    */
   holds(cookie: string | undefined, acts: boolean): boolean;
 }
@@ -69,7 +69,7 @@ export function createSessions(options: {
   };
 }
 
-/** Compares with each in constant time: how long a wrong guess takes must not tell how much of it is right. */
+/** Compares with each in constant time, so that the time of a wrong guess does not show how much of it is right. */
 function matching(known: Iterable<string>, given: string): string | undefined {
   const wanted = Buffer.from(given);
   let found: string | undefined;

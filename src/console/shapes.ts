@@ -1,9 +1,9 @@
-// What the server tells the page. The page imports these types alone from outside its folder.
+// What the server sends to the page. The page imports only these types from outside its folder.
 
 /** Kinds of resources that the page shows. */
 export type PageKind = 'UpstreamNode' | 'APIKey' | 'MasterKey';
 
-/** A node as the list shows it: no models, or a thousand nodes would be tens of megabytes. Times are RFC 3339. */
+/** A node as the list shows it, without models: a thousand nodes would be tens of megabytes. Times are RFC 3339. */
 export interface NodeRow {
   readonly kind: 'UpstreamNode';
   readonly namespace: string;
@@ -17,7 +17,7 @@ export interface NodeRow {
   readonly message: string;
   readonly modelCount: number;
   readonly enabledModelCount: number;
-  /** When a sync ended last, and when one succeeded last. */
+  /** When the last sync ended, and when the last successful one did. */
   readonly lastSyncTime: string | undefined;
   readonly lastSuccessfulSyncTime: string | undefined;
   readonly lastSyncError: string | undefined;
@@ -27,9 +27,9 @@ export interface NodeRow {
   readonly managedBy: string | undefined;
   /** Why this is the last good version and not what the manifest says now. */
   readonly kept?: string;
-  /** Counts the changes of what is wanted. */
+  /** Incremented by every change of the spec. */
   readonly generation: number;
-  /** Whether a synchronization was asked for and is not done. */
+  /** Whether a requested synchronization is not done yet. */
   readonly syncing: boolean;
 }
 
@@ -65,7 +65,7 @@ export interface Place {
   readonly isCluster: boolean;
   readonly namespace: string;
   readonly version: string;
-  /** Why nothing can be changed here; undefined when it can. */
+  /** Why nothing can be changed here; undefined if it can. */
   readonly readOnly: string | undefined;
   /** The base URL for callers, for the snippets; undefined when it is not known. */
   readonly gatewayURL: string | undefined;
@@ -85,7 +85,7 @@ export interface LiveState {
   /** Why what is shown may be old; undefined while it is not. */
   readonly old: string | undefined;
   readonly problems: Readonly<Partial<Record<PageKind, string>>>;
-  /** What the files of a folder say that is not in force: a line of text each, and how many there are. */
+  /** The problems of the manifests in a folder: some, one a line, and their number. */
   readonly manifests: ManifestProblems;
 }
 
@@ -95,14 +95,14 @@ export interface LiveChanges {
   readonly set: readonly Row[];
   readonly removed: readonly { readonly kind: PageKind; readonly namespace: string; readonly name: string }[];
   readonly problems: Readonly<Partial<Record<PageKind, string>>>;
-  /** What the files of a folder say that is not in force: a line of text each, and how many there are. */
+  /** The problems of the manifests in a folder: some, one a line, and their number. */
   readonly manifests: ManifestProblems;
 }
 
-/** One resource, whole. */
+/** One complete resource. */
 export interface Detail {
   readonly row: Row;
-  /** What an edit may ask to be unchanged. */
+  /** An edit that sends it is refused if the declaration has changed. */
   readonly version: string;
   /** The resource, as JSON. */
   readonly resource: unknown;
@@ -111,7 +111,7 @@ export interface Detail {
   readonly source: string | undefined;
 }
 
-/** What an edit would do, or did. */
+/** The effect of an edit, or of a dry run. */
 export interface Edited {
   readonly before: string;
   readonly after: string;
@@ -129,7 +129,7 @@ export interface Refused {
   readonly causes: readonly { readonly field: string; readonly message: string }[];
 }
 
-/** May this person do it? True, or the reason why not. */
+/** Whether this person may do it: true, or the reason why not. */
 export type Right = true | string;
 export type Rights = Readonly<
   Record<PageKind, { readonly create: Right; readonly edit: Right; readonly remove: Right }>
@@ -138,7 +138,7 @@ export type Rights = Readonly<
 /** Where a request would go, as the page shows it. Shares are parts of 1. */
 export interface RouteAnswer {
   readonly model: string;
-  /** What a caller is told where no node takes the request, in a sentence. */
+  /** The error message for a caller if no node takes the request. */
   readonly refusal: string | undefined;
   readonly notes: readonly string[];
   readonly nodes: readonly RouteNode[];
@@ -155,8 +155,8 @@ export interface RouteNode {
   readonly share: number | undefined;
   /** `as it is`, or the conversion. Undefined for a node that gets no such request. */
   readonly conversion: string | undefined;
-  /** Why it is a last resort, and what else people should know. */
+  /** Why it is tried last, and other remarks. */
   readonly remarks: readonly string[];
-  /** Why it gets no such request, and the remedy of each. */
+  /** Why it gets no such request, and the remedies. */
   readonly excluded: readonly { readonly message: string; readonly remedy: string }[];
 }

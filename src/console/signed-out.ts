@@ -1,19 +1,19 @@
-/** What a browser without a session is told. */
+/** The pages for a browser without a session. */
 export const signedOut =
-  'This browser is not signed in, or was idle for too long. Open the newest address that the console has printed; it is good for one browser. Of standalone mode and npm start it stands in the file console-address of the data folder.';
+  'This browser is not signed in, or was idle for too long. Open the newest address that the console has printed; it is good for one browser. In standalone mode and after npm start, the file console-address in the data folder has it.';
 
-/** Leads a browser into the page. No redirect: the cookie is not sent along a chain that began on another site. */
+/** Sends a browser to the page. Not by a redirect: the cookie is not sent if the chain began on another site. */
 const leadIn = '<meta http-equiv="refresh" content="0;url=/nodes">';
 
-/** Answers an address with a token for a browser that is signed in, by it or before. */
+/** Answers an address with a token, for a browser that is signed in. */
 export const signedInPage = `<!doctype html><meta charset="utf-8">${leadIn}<title>Model Gateway</title>`;
 
 /** Answers a browser that is not signed in. */
 export const signedOutPage = pageWith('');
 
 /**
- * Answers an address that was used. People click it twice, and the second time its browser may be signed in without
- * sending the cookie, because the click was on another site. So the page asks for `/nodes`, with the cookie.
+ * Answers an address that was used before. If people click it again, the browser may be signed in and not send its cookie,
+ * because the click was on another site. The returned page requests `/nodes`, which sends the cookie.
  */
 export const usedAddressPage = pageWith(leadIn);
 

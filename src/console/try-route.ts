@@ -28,9 +28,9 @@ const shownHeaders = [
   'x-request-id',
 ];
 const timeoutMs = 900_000;
-export const noGateway = 'The gateway is not known here. Start the console with --gateway-url URL.';
+export const noGateway = 'The address of the gateway is not known. Start the console with --gateway-url URL.';
 
-/** The gateway's address for a request, and what it is called and why it fails. Throws DeclarationError where there is none. */
+/** The gateway's address for a request, its name and why it may fail. Throws DeclarationError if there is none. */
 export type Reach = (signal: AbortSignal) => Promise<{
   readonly baseURL: string;
   readonly shown: string;
@@ -39,9 +39,9 @@ export type Reach = (signal: AbortSignal) => Promise<{
 }>;
 
 /**
- * Sends what the page tries to the gateway, as any caller would, and streams the answer back. The key is passed on and
- * kept nowhere. The answer is bytes for the page to show: its type goes in a header of its own, so that no browser takes
- * what a model said for a document.
+ * Sends a request of the page to the gateway, as any caller would, and streams the answer back. The key is passed on and not
+ * stored. The answer is sent as bytes, with its type in a separate header, so that no browser takes the text of a model for
+ * a document.
  */
 export function addTryRoute(app: FastifyInstance, reach: Reach | undefined): void {
   app.post('/try', { config: { changesNothing: true } }, async (incoming, reply) => {

@@ -8,7 +8,7 @@ import { isDeeperThan } from './depth.ts';
 
 const step = z.union([z.string().min(1).max(253), z.object({ name: z.string().min(1).max(512) })]);
 const path = z.tuple([z.literal('spec')]).rest(step);
-/** A spec's own credential fields are not for free edits: a key comes as `apiKey` and is sealed here. */
+/** Edits may not set the credential fields of a spec: a key is sent as `apiKey` and is sealed here. */
 const free = path.refine(([, field]) => field !== 'encryptedAPIKey', {
   message: 'is no field to edit',
   params: { remedy: 'give the key as apiKey; it is sealed here' },
@@ -17,11 +17,11 @@ const free = path.refine(([, field]) => field !== 'encryptedAPIKey', {
 /** A node has at most 5,000 discovered models and 1,000 manual ones. */
 const maxModels = 6_000;
 
-/** Deeper than any field: edits copy values by recursion, which a deeper one would end with a RangeError. */
+/** Deeper than any field. Edits copy values by recursion, and a deeper value would throw a RangeError. */
 const deepest = 32;
 const shallow = z.unknown().refine((value) => !isDeeperThan(value, deepest), 'is nested too deeply');
 
-/** What the page may ask to be changed of a resource. Bounded; the server's validation judges the rest. */
+/** The changes of a resource that the page may ask for. Bounded; the server validates the rest. */
 export const wishesSchema = z.strictObject({
   edits: z
     .array(
@@ -42,15 +42,15 @@ export const wishesSchema = z.strictObject({
 });
 export type Wishes = z.output<typeof wishesSchema>;
 
-/** The edits that wishes come to, and the text of a key that was made on the way. */
+/** The edits for these wishes, and the text of the key that was generated for them, if one was. */
 export interface Planned {
   readonly edits: readonly Edit[];
   readonly value: string | undefined;
 }
 
 /**
- * Turns wishes into edits. A credential is sealed here, before it leaves this machine.
- * Throws DeclarationError `Invalid` for what a declaration cannot hold.
+ * Converts wishes to edits. A credential is sealed here, before it leaves this machine.
+ * Throws DeclarationError `Invalid` for wishes that a declaration cannot hold.
  */
 export async function planWishes(
   wishes: Wishes,

@@ -1,27 +1,26 @@
 import type { Resource } from '../resources/resource.ts';
 
-/** Places for strings and for small objects that were met before; a place is taken over by the next that falls on it. */
+/** Caches of strings and of small objects. A new value replaces the one whose hash selects the same slot. */
 const places = 4_096;
 const strings: (string | undefined)[] = new Array(places).fill(undefined);
 const objects: (object | undefined)[] = new Array(places).fill(undefined);
 const longestString = 256;
 
 /**
- * The same resource in half the memory, for a process that keeps 100,000 of them. Objects that a schema puts together
- * field by field have room for fields that never come, and every object brings its own copies of what all of them say:
- * version, namespace, times, messages. What JSON.parse makes is exactly as large as it must be. Equal strings, and small
- * objects with equal content (conditions, labels, models), are then shared as far as they are met close together; nobody
- * may write to them.
+ * Returns the same resource in half the memory, for a process that keeps 100,000 of them. An object that a schema builds
+ * field by field has room for fields that it never gets, while an object of JSON.parse is exactly as large as it must be.
+ * Equal strings (namespaces, times, messages) and equal small objects (conditions, labels, models) are shared as long as
+ * the caches hold them. Do not write to them.
  *
- * `document` is what it was read from, fresh from JSON.parse and used by nobody else: where the schema neither dropped nor
- * added anything it is taken itself.
+ * `document` is what the resource was read from: a result of JSON.parse that nothing else uses. It is returned itself if
+ * the schema neither dropped nor added anything.
  */
 export function compact<R extends Resource>(resource: R, document?: unknown): R {
   const exact = isSaidBy(resource, document) ? document : JSON.parse(JSON.stringify(resource));
   return shared(exact) as R;
 }
 
-/** Whether a document says what was read from it, and nothing else. */
+/** Whether a document has exactly the fields of what was read from it. */
 function isSaidBy(value: unknown, document: unknown): boolean {
   if (typeof value !== 'object' || value === null) return value === document;
   if (typeof document !== 'object' || document === null) return false;
@@ -72,7 +71,7 @@ function sharedString(text: string): string {
   return text;
 }
 
-/** By the length and some characters; the last ones, because names that differ mostly differ there. */
+/** A hash of the length and some characters. Most are the last ones, because similar names differ at their ends. */
 function markOf(text: string): number {
   const { length } = text;
   let mark = length;

@@ -1,7 +1,7 @@
 import type { Content } from './content.ts';
 import type { Store, View } from './store.ts';
 
-/** What every store reads from its content. To be extended by `Object.assign`: a spread would freeze `synced`. */
+/** The part of a store that is read from its content. Extend it with `Object.assign`: a spread would copy `synced` once. */
 export function contentView(content: Content): View & Pick<Store, 'whenSynced' | 'subscribe'> {
   return {
     get: content.get.bind(content),

@@ -12,14 +12,14 @@ type Names = Map<string, AnyResource>;
 
 export interface ContentOptions {
   readonly log: Log;
-  /** Reports what a listener throws; without it the log alone does. */
+  /** Reports what a listener throws; by default it is only logged. */
   readonly internalErrors?: InternalErrors | undefined;
   /** Where the Secret with the sealing identities lives: the controller's own namespace. */
   readonly sealingNamespace: string;
   readonly openSealed: OpenSealed;
   /**
-   * Called when the first node names a Secret and when the last one stops to; may call `setSecret` or `removeSecret`
-   * at once. Until one of them is called the credentials of those nodes are `Pending`.
+   * Called when a first node names a Secret, and when no node names it any more. It may call `setSecret` or `removeSecret`
+   * at once. Until one of them is called, the credentials of those nodes are `Pending`.
    */
   readonly wantSecret?: WantSecret;
   /** Milliseconds since 1970; `Date.now` by default. */
@@ -27,8 +27,8 @@ export interface ContentOptions {
 }
 
 /**
- * The resources in memory, with their indexes: what both stores feed and what requests read. Everything is applied at
- * once, in the order of the calls, and is visible before listeners hear of it.
+ * The resources in memory, with their indexes. Both stores write to it, and requests read it. Every change is applied
+ * synchronously, and is visible before listeners are called.
  */
 export class Content implements View {
   readonly #kinds: { readonly [K in Kind]: Map<string, Names> } = {
@@ -107,7 +107,7 @@ export class Content implements View {
     return this.#synced;
   }
 
-  /** Says that the first complete list of every kind is in. */
+  /** Notes that the first list of every kind is complete. */
   markSynced(): void {
     this.#synced = true;
     this.#whenSynced.resolve();
@@ -136,7 +136,7 @@ export class Content implements View {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes a resource in place of the one with its kind, namespace and name. Nothing happens if it is the same. */
+  /** Replaces the resource with the same kind, namespace and name. Does nothing if it is the same version. */
   set(resource: AnyResource): void {
     const { kind } = resource;
     const { namespace, name } = resource.metadata;
@@ -191,7 +191,7 @@ export class Content implements View {
     return this.#rejections.values();
   }
 
-  /** Takes a complete list of one kind, in one namespace or in all: sets what is in it and removes what is not. */
+  /** Replaces all resources of one kind, in one namespace or in all. */
   replaceAll<K extends Kind>(kind: K, resources: Iterable<ResourceOf[K]>, namespace?: string): void {
     const gone = new Map<string, Set<string>>();
     for (const [place, names] of this.#kinds[kind]) {
@@ -206,12 +206,12 @@ export class Content implements View {
     }
   }
 
-  /** Says that a Secret came, changed or went whose content no node needs, such as one that the controller made. */
+  /** Notifies listeners that a Secret changed whose content no node needs, such as one that the controller made. */
   touchSecret(namespace: string, name: string): void {
     this.#tell({ kind: 'Secret', namespace, name });
   }
 
-  /** Takes a Secret. It is kept only while a node names it; the sealing Secret gives its identities. */
+  /** Sets a Secret. It is kept only while a node names it. The sealing Secret also sets the identities. */
   setSecret(secret: Secret): void {
     const { namespace, name } = secret.metadata;
     this.#nodes.setSecret(namespace, name, secret);
@@ -220,8 +220,8 @@ export class Content implements View {
   }
 
   /**
-   * Takes that there is no such Secret. The sealing identities that are known stay: sealed credentials work until the
-   * controller has created the Secret again.
+   * Notes that there is no such Secret. Known sealing identities stay, so that sealed credentials work until the controller
+   * has created the Secret again.
    */
   removeSecret(namespace: string, name: string): void {
     this.#nodes.setSecret(namespace, name, 'Missing');
@@ -229,12 +229,12 @@ export class Content implements View {
     this.#tell({ kind: 'Secret', namespace, name });
   }
 
-  /** Takes that a Secret may not be read. What was read of it before stays in force. */
+  /** Notes that a Secret may not be read. What was read of it before stays in force. */
   forbidSecret(namespace: string, name: string): void {
     this.#nodes.forbidSecret(namespace, name);
   }
 
-  /** Takes the age identities, the newest first; an empty list says that there are none. */
+  /** Sets the age identities, the newest first; an empty list means that there are none. */
   setSealingIdentities(identities: readonly string[]): void {
     this.#identities = identities;
     this.#nodes.setIdentities(identities);
@@ -245,7 +245,7 @@ export class Content implements View {
     return namespace === this.#sealingNamespace && name === sealingSecretName;
   }
 
-  /** A listener may change the content; the others then still hear of the changes in their order. */
+  /** A listener may change the content: the queue keeps the order of the changes for the other listeners. */
   #tell(change: Change): void {
     this.#unheard.push(change);
     if (this.#telling) return;
@@ -263,10 +263,10 @@ export class Content implements View {
   }
 }
 
-/** What tells versions of an object apart. */
+/** What identifies a version of an object. */
 type Version = { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined };
 
-/** Whether two objects of an API server are one version of one; what has no version is the same only if identical. */
+/** Whether two objects of an API server are the same version of the same object. Without a version they never are. */
 export function isSameVersion(a: Version, b: Version): boolean {
   const version = a.resourceVersion;
   return version !== undefined && version === b.resourceVersion && a.uid === b.uid;

@@ -7,16 +7,16 @@ import type { UpstreamNode } from '../resources/upstream-node.ts';
 import type { UpstreamConnection } from '../upstream/connection.ts';
 import type { Credentials } from './store.ts';
 
-/** What the store knows of a Secret: itself, that there is none, that it may not be read, or nothing yet. */
+/** What the store knows about a Secret; undefined if it has not been read yet. */
 export type KnownSecret = Secret | 'Missing' | 'Forbidden' | undefined;
 
-/** What the sealed text of a node turned out to hold. */
+/** The opened sealed credential of a node, or why it cannot be opened; undefined until it was tried. */
 export type Unsealed =
   | { readonly apiKey: string }
   | { readonly reason: Reason; readonly message: string }
   | undefined;
 
-/** The Secrets that a node names, each once. They are in the node's own namespace. */
+/** The names of the Secrets that a node refers to. They are in the node's namespace. */
 export function namedSecrets(node: UpstreamNode): ReadonlySet<string> {
   const names = new Set<string>();
   if (node.spec.apiKeySecretRef !== undefined) names.add(node.spec.apiKeySecretRef.name);
@@ -27,10 +27,10 @@ export function namedSecrets(node: UpstreamNode): ReadonlySet<string> {
 }
 
 /**
- * Puts a node's connection together from its spec and what is known of its Secrets and its sealed text.
+ * Builds a node's connection from its spec, its Secrets and its opened sealed credential.
  *
- * `previous` keeps its identity when nothing in it changed, because connection pools are kept by it. A node whose
- * credential is not known is never `Resolved`: a request must not go out without the credential it should carry.
+ * `previous` is returned if nothing changed, because connection pools are found by its identity. A node whose credential is
+ * not known is never `Resolved`, because no request may be sent without the credential that it should carry.
  */
 export function resolveCredentials(
   node: UpstreamNode,
@@ -122,7 +122,7 @@ function entryOf(
   return checked(value, field);
 }
 
-/** A line break or control character in a header value would end the header, or fail each request on its own. */
+/** A line break in a header value would end the header; another control character would make each request fail. */
 function checkedHeader(value: string, field: string): Found {
   if (value.length > maxCredentialLength) return tooLong(field);
   if (/^[!-~]([ -~]*[!-~])?$/.test(value)) return { value };
@@ -166,7 +166,7 @@ function connectionOf(
   };
 }
 
-/** Versions of the named Secrets and of the sealed text, no part of what they hold; a change of any makes another. */
+/** Identifies the versions of the named Secrets and of the sealed text, without any of their content. */
 function versionsOf(node: UpstreamNode, secretOf: (name: string) => KnownSecret): string {
   const versions: string[] = [];
   for (const name of namedSecrets(node)) {

@@ -1,10 +1,9 @@
 /**
- * The newer of two versions of a resource, with every part that both say alike taken from the older one, so that a status
- * that was written for one time in it does not bring the node's list of models anew: nothing is left behind for the
- * collector, and whoever compares two versions sees by identity what did not change.
+ * Returns the newer of two versions of a resource, with all equal parts taken from the older one. A status that differs in
+ * one time then shares the older list of models: there is less garbage, and a comparison finds unchanged parts by identity.
  *
- * Both are JSON. `after` is changed and must be used by nobody else, but for small objects that others share; `before` stays
- * as it is.
+ * Both are JSON. `after` is changed; nothing else may use it, except for the small objects that `compact` shares. `before` is
+ * not changed.
  */
 export function keepUnchanged<T>(before: unknown, after: T): T {
   return kept(before, after) as T;
@@ -19,7 +18,7 @@ function kept(before: unknown, after: unknown): unknown {
   for (const name of names) {
     const [was, is] = [Object.hasOwn(old, name) ? old[name] : undefined, now[name]];
     const part = kept(was, is);
-    // What is shared with others holds no objects, so that it is not written to.
+    // A shared object holds no objects, so it is never written to.
     if (part !== is) now[name] = part;
     if (part !== was) isSame = false;
   }

@@ -5,21 +5,21 @@ import type { KeyEntry } from './store.ts';
 
 type Key = ApiKey | MasterKey;
 
-/** Several resources claim one hash. Sorted and resolved when next asked for. */
+/** Several resources claim one hash. They are sorted when the hash is next looked up. */
 interface Contest {
   readonly claimants: Map<string, Key>;
   order: readonly Key[] | undefined;
   entry: KeyEntry | undefined;
 }
 
-/** One claimant is the rule, so it costs no more than its place in the map; its entry is made when first asked for. */
+/** Nearly every hash has one claimant, so it is in the map itself; its entry is made when it is first looked up. */
 type Claim = Key | KeyEntry | Contest;
 
 /** Which key resource owns a hash. The cost of a change depends on the changed key alone. */
 export class KeyIndex {
   readonly #claims = new Map<string, Claim>();
 
-  /** Takes `after` in place of `before`; either may be absent. Both are the same resource. */
+  /** Replaces `before` by `after`, two versions of one resource. Either may be absent. */
   replace(before: Key | undefined, after: Key | undefined): void {
     const hashes = after === undefined ? [] : claimedHashes(after);
     if (before !== undefined) {
@@ -108,7 +108,7 @@ function claimedHashes(key: Key): readonly string[] {
 function keyEntry(resource: Key, hash: string): KeyEntry {
   const spec: ApiKey['spec'] | MasterKey['spec'] = resource.spec;
   const issued = resource.status?.hashes?.find((each) => each.hash === hash);
-  // The hash of the spec lives as long as the resource says, whatever a status claims of it.
+  // The expiry of the resource alone applies to the hash of its spec, whatever the status says.
   const issuedUntil = spec.hash === hash ? undefined : issued?.expirationTime;
   return {
     resource,
@@ -117,7 +117,7 @@ function keyEntry(resource: Key, hash: string): KeyEntry {
   };
 }
 
-/** A time that cannot be read has passed: a key with a damaged expiry must not live for ever. */
+/** A time that cannot be parsed counts as past: a key with a damaged expiry must not be valid indefinitely. */
 function timeMs(time: string | undefined): number {
   return time === undefined ? Number.POSITIVE_INFINITY : (timeOf(time) ?? 0);
 }

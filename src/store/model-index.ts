@@ -2,16 +2,16 @@ import { type ServedName, servedNames, servesAlike } from './node-models.ts';
 import type { Candidate, NodeEntry, ServedModel } from './store.ts';
 
 /**
- * How a node serves a name. The node alone: by its own model of that name, enabled, with the node's priority and weight. That is
- * the rule by far, so it costs no object of its own.
+ * How a node serves a name. Nearly always it is the node's own model of that name, enabled, with the node's priority and
+ * weight: that case needs no object of its own.
  */
 type Server = NodeEntry | { readonly node: NodeEntry; readonly models: readonly ServedName[] };
 
-/** A list while they are few: a map of ten costs five times as much, and many names are served by a few nodes. */
+/** A list of few: a map of ten takes five times the memory, and most names are served by few nodes. */
 type Slot = Server | Server[] | Map<string, Server>;
 
 const few = 16;
-/** Answers kept. A listing of all models asks for every name, and would otherwise leave 100 MB behind. */
+/** The most cached answers. A list of all models looks up every name, which would otherwise leave 100 MB. */
 const maxAnswers = 10_000;
 
 /** Which nodes know a name. The cost of a change depends on the names of the changed node alone. */
@@ -19,7 +19,7 @@ export class ModelIndex {
   readonly #slots = new Map<string, Slot>();
   readonly #answers = new Map<string, ServedModel>();
 
-  /** Takes `after` in place of `before`; either may be absent. Both are the same node. */
+  /** Replaces `before` by `after`, two versions of one node. Either may be absent. */
   replace(before: NodeEntry | undefined, after: NodeEntry | undefined): void {
     const names = after === undefined ? undefined : servedNames(after.resource);
     if (before !== undefined && !servesAlike(before.resource, after?.resource)) {

@@ -8,17 +8,17 @@ import type { NodeEntry } from './store.ts';
 /** Opens the sealed text of a node with the first identity that fits. Does not throw for bad texts. */
 export type OpenSealed = (node: UpstreamNode, identities: readonly string[]) => Promise<Unsealed>;
 
-/** Says that a Secret became of interest or stopped to be. May feed it in at once. */
+/** Reports that a Secret is needed, or no longer. The callee may set it at once. */
 export type WantSecret = (namespace: string, name: string, wanted: boolean) => void;
 
-/** Called after a node's entry changed for a reason outside the node: a Secret, or its sealed text was opened. */
+/** Called after a node's entry changed although the node did not: a Secret changed, or its sealed text was opened. */
 export type EntryChanged = (before: NodeEntry, after: NodeEntry) => void;
 
 interface Tracked {
   entry: NodeEntry;
   secrets: ReadonlySet<string>;
   unsealed: Unsealed;
-  /** The opening whose result counts; an older one that ends later is dropped. */
+  /** The latest opening. The result of an older one is ignored. */
   opening: symbol | undefined;
 }
 
@@ -68,7 +68,7 @@ export class NodeEntries {
     for (const name of old?.secrets ?? []) {
       if (!secrets.has(name)) this.#unwant(node.metadata.namespace, name, id);
     }
-    // The result of an opening holds for one text and one origin: never send a credential anywhere else.
+    // An opened credential is valid for one text and one origin: never send it anywhere else.
     const keep = before !== undefined && sameSealing(before.resource, node) ? old : undefined;
     const tracked: Tracked = {
       entry: this.#entry(id, node, keep?.unsealed, before),
@@ -95,7 +95,7 @@ export class NodeEntries {
     return tracked.entry;
   }
 
-  /** Takes a Secret, or that there is none. One that no node names is not kept. */
+  /** Sets a Secret, or that there is none. A Secret that no node names is not kept. */
   setSecret(namespace: string, name: string, secret: Secret | 'Missing'): void {
     const wanted = this.#secrets.get(`${namespace}/${name}`);
     if (wanted === undefined) return;
@@ -103,7 +103,7 @@ export class NodeEntries {
     for (const id of wanted.nodes) this.#refresh(id);
   }
 
-  /** Takes that a Secret may not be read. What was read before stays. */
+  /** Notes that a Secret may not be read. What was read before stays. */
   forbidSecret(namespace: string, name: string): void {
     const wanted = this.#secrets.get(`${namespace}/${name}`);
     if (wanted === undefined || typeof wanted.secret === 'object') return;
@@ -111,7 +111,7 @@ export class NodeEntries {
     for (const id of wanted.nodes) this.#refresh(id);
   }
 
-  /** Takes the identities, the newest first. What is open stays in use until it was opened anew. */
+  /** Sets the identities, the newest first. An opened credential stays in use until it was opened again. */
   setIdentities(identities: readonly string[]): void {
     this.#identities = identities;
     for (const id of this.#sealed) {
@@ -120,7 +120,7 @@ export class NodeEntries {
     }
   }
 
-  /** Settles when every opening that was begun has ended. */
+  /** Settles when every opening that was started has ended. */
   async settled(): Promise<void> {
     let last: Promise<void> | undefined;
     while (last !== this.#openings) {
@@ -176,7 +176,7 @@ export class NodeEntries {
     if (identities === undefined) return;
     const opening = Symbol(id);
     tracked.opening = opening;
-    // One after the other: an opening takes milliseconds of this thread, and a thousand at once would stop requests.
+    // One after the other: each takes milliseconds of this thread, and a thousand at once would block requests.
     this.#openings = this.#openings.then(async () => {
       const current = this.#nodes.get(id);
       if (current?.opening !== opening) return;
@@ -202,7 +202,7 @@ function sameSealing(a: UpstreamNode, b: UpstreamNode): boolean {
 
 const formatSets = new Map<string, ReadonlySet<NativeFormat>>();
 
-/** There are eight such sets at most, and a thousand nodes. */
+/** A thousand nodes share the eight sets that are possible. */
 function formatSet(formats: readonly NativeFormat[] = []): ReadonlySet<NativeFormat> {
   const key = [...formats].sort().join();
   const known = formatSets.get(key);

@@ -11,8 +11,8 @@ export interface ServedName {
 }
 
 /**
- * The names that a node serves, real ones and aliases, and the models that each stands for: a real name stands for its
- * model alone, even a disabled one; an alias for every model that has it.
+ * The names that a node serves, real ones and aliases, with the models that each means: a real name means its own model,
+ * even a disabled one; an alias means every model that has it.
  */
 export function servedNames(node: UpstreamNode): Map<string, readonly ServedName[]> {
   const real = realModels(node);
@@ -35,9 +35,9 @@ export function servedNames(node: UpstreamNode): Map<string, readonly ServedName
  * The models of a node by their real names: the discovered ones of the status and the manual ones of the spec; with
  * `discovery: Never` the manual ones alone.
  *
- * Everything that a person can set is read from the spec, so that it takes effect without waiting for the controller: a manual
- * model that left the spec is gone although the status still lists it, and a wish that was taken back leaves what the model
- * started as. An entry of `spec.models` that no list knows serves nothing.
+ * Everything that people set is read from the spec, so that it takes effect without waiting for the controller: a manual
+ * model that was removed from the spec is not served although the status still lists it, and without a wish a model is
+ * what it started as. An entry of `spec.models` that is in neither list serves nothing.
  */
 export function realModels({ spec, status }: UpstreamNode): Map<string, ServedName> {
   const wishes = new Map(spec.models?.map((entry) => [entry.name, entry]));

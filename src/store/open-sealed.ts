@@ -29,7 +29,7 @@ export async function openSealed(node: UpstreamNode, identities: readonly string
   } catch {
     return {
       reason: 'SealingKeyMissing',
-      message: 'The Secret model-gateway-sealing holds no usable age identity; mend or restore it.',
+      message: 'The Secret model-gateway-sealing holds no usable age identity; correct or restore it.',
     };
   }
 }

@@ -10,7 +10,7 @@ const plurals: Readonly<Record<Kind, string>> = {
 /** Every kind of ours. */
 export const kinds = Object.keys(plurals) as readonly Kind[];
 
-/** Where objects of ours lie in the API: one of them, or a list of one namespace or of all. */
+/** The API address of one object, or of a list of one namespace or of all. */
 export function resourceAddress(kind: Kind, namespace?: string, name?: string): ResourceAddress {
   return { group: 'modelgateway.dev', version: 'v1alpha1', plural: plurals[kind], namespace, name };
 }

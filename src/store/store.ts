@@ -32,9 +32,9 @@ export interface Rejection {
 }
 
 /**
- * What changed in the store. `before` is absent when the resource is new, `after` when it is gone. A Secret change
- * says only which one: read it if it matters. `Sealing` means that the identities that open sealed keys changed.
- * `Credentials` means that those of a node changed while the node itself did not: a Secret, or a sealed key was opened.
+ * What changed in the store. `before` is absent if the resource is new, `after` if it was deleted. The change of a Secret
+ * only names it. `Sealing` means that the identities that open sealed keys changed. `Credentials` means that the credentials
+ * of a node changed although the node did not: a Secret changed, or a sealed key was opened.
  */
 export type Change =
   | {
@@ -51,16 +51,16 @@ export type Change =
   | { readonly kind: 'Sealing' }
   | { readonly kind: 'Rejection'; readonly of: Kind; readonly namespace: string; readonly name: string };
 
-/** A caller key as requests need it: what the hash of a key text leads to. Immutable. */
+/** A caller's key as requests need it, found by the hash of the key text. Immutable. */
 export interface KeyEntry {
   readonly resource: ApiKey | MasterKey;
-  /** When this key text stops to be valid, in milliseconds since 1970; Infinity for never. */
+  /** When this key text expires, in milliseconds since 1970; Infinity for never. */
   readonly expiresAtMs: number;
   /** The allowlist; undefined allows every model. Always undefined for a MasterKey. */
   readonly models: ReadonlySet<string> | undefined;
 }
 
-/** The credentials of a node as they stand: ready for a connection, or why not. `message` never holds a secret. */
+/** The credentials of a node, ready for a connection, or why there are none. `message` never holds a secret. */
 export type Credentials =
   | {
       readonly state: 'Resolved';
@@ -71,7 +71,7 @@ export type Credentials =
   | { readonly state: 'Pending' }
   | { readonly state: 'Refused'; readonly reason: Reason; readonly message: string };
 
-/** A node as requests need it. Immutable: a change of the node or of its credentials makes a new entry. */
+/** A node as requests need it. Immutable: every change of the node or its credentials makes a new entry. */
 export interface NodeEntry {
   /** `namespace/name`. */
   readonly id: string;
@@ -85,29 +85,29 @@ export interface NodeEntry {
 /** One model of one node that serves a name. Several models of a node can share an alias. */
 export interface Candidate {
   readonly node: NodeEntry;
-  /** The name that the node is sent: the caller's own, or what the alias stands for. */
+  /** The name that is sent to the node: the caller's own, or the real name behind the alias. */
   readonly model: string;
-  /** Whether this model is enabled on this node; says nothing of the node itself. */
+  /** Whether this model is enabled on this node. The node itself may be disabled. */
   readonly enabled: boolean;
   /** The model's own priority and weight; absent if those of its node apply (`priorityOf`, `weightOf`). */
   readonly priority?: number;
   readonly weight?: number;
 }
 
-/** All nodes that know one name. Immutable: identity changes whenever anything in it does, so it can key a cache. */
+/** All nodes that know one name. Immutable: any change makes a new object, so it can be the key of a cache. */
 export interface ServedModel {
   readonly name: string;
   readonly candidates: readonly Candidate[];
 }
 
 /**
- * The resources as they stand now. Every answer is an immutable value read without waiting; two calls may see two
- * states, so a decision takes what it needs in one go.
+ * The resources as they are now. Every result is an immutable value, returned without waiting. Two calls may see different
+ * states, so a decision should read what it needs without awaiting anything between.
  */
 export interface View {
   get<K extends Kind>(kind: K, namespace: string, name: string): ResourceOf[K] | undefined;
   list<K extends Kind>(kind: K, namespace?: string): Iterable<ResourceOf[K]>;
-  /** The key that owns a hash (`sha256:<hex>`): of several claims the oldest resource's. */
+  /** The key that owns a hash (`sha256:<hex>`): the oldest resource that claims it. */
   key(hash: string): KeyEntry | undefined;
   /** The resources that claim a hash, the owner first. */
   claims(hash: string): readonly (ApiKey | MasterKey)[];
@@ -118,7 +118,7 @@ export interface View {
   node(namespace: string, name: string): NodeEntry | undefined;
   /** Age identities that open sealed keys, the newest first; empty while unknown. */
   sealingIdentities(): readonly string[];
-  /** Whether the first complete list of every kind is in. Never turns false again. */
+  /** Whether the first list of every kind was complete. Never turns false again. */
   readonly synced: boolean;
   /** What `synced` still waits for, in a line that is safe to show; undefined when it is synced. */
   unsyncedReason?(): string | undefined;
@@ -146,7 +146,7 @@ export interface Store extends View {
   whenSynced(signal: AbortSignal): Promise<void>;
   /** Calls back after each change was made visible. A listener that throws is logged and stays subscribed. */
   subscribe(listener: (change: Change) => void): () => void;
-  /** Writes the whole status. The resource's uid guards against an object that was deleted and made anew. */
+  /** Writes the whole status. Refused if the object was deleted and created again, which its uid shows. */
   writeStatus<K extends Kind>(
     kind: K,
     resource: ResourceOf[K],
@@ -162,7 +162,7 @@ export interface Store extends View {
     conditions: readonly Condition[],
     signal: AbortSignal,
   ): Promise<void>;
-  /** The Secret as its source has it now, not as cached. */
+  /** Reads the Secret from its source, not from a cache. */
   readSecret(namespace: string, name: string, signal: AbortSignal): Promise<Secret | undefined>;
   /** Throws StoreError `AlreadyExists` rather than overwrite. */
   createSecret(secret: Secret, signal: AbortSignal): Promise<Secret>;
@@ -181,7 +181,7 @@ export interface Store extends View {
   publishSealingRecipient(recipient: string, signal: AbortSignal): Promise<void>;
   /** Stores an APIKey made by the keys API and makes it visible in this view before it settles. */
   createKey(key: ApiKey, signal: AbortSignal): Promise<ApiKey>;
-  /** Deletes an APIKey; it is out of this view before it settles. `Declared` when a standalone manifest declares it. */
+  /** Deletes an APIKey, and removes it from this view before it settles. `Declared` if a standalone manifest declares it. */
   deleteKey(key: ApiKey, signal: AbortSignal): Promise<void>;
   recordEvent(event: ResourceEvent): void;
 }

@@ -2,19 +2,19 @@ import type { ApiKey } from '../resources/api-key.ts';
 import type { MasterKey } from '../resources/master-key.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
 
-/** Who does not agree that a key uses a node of another namespace. */
+/** The side that does not allow a key to use a node of another namespace. */
 export type Disagreement = 'node' | 'key' | 'both';
 
 /**
- * Whether a key may use a node: a node serves its own namespace; another one only if the node
- * admits it and lives in the home namespace or in one that the key names. Otherwise anybody could attract another
- * team's prompts by a node of a popular model name.
+ * Whether a key may use a node. A node serves its own namespace. It serves another one only if the node admits that one,
+ * and the node is in the home namespace or in one that the key names. Otherwise anybody could attract another team's
+ * prompts with a node that has a popular model name.
  */
 export function mayUse(key: ApiKey | MasterKey, node: UpstreamNode, homeNamespace: string): boolean {
   return disagreement(key, node, homeNamespace) === undefined;
 }
 
-/** Which side keeps a key from a node; undefined where it may use it. */
+/** The side that keeps a key from using a node; undefined if it may use it. */
 export function disagreement(
   key: ApiKey | MasterKey,
   node: UpstreamNode,

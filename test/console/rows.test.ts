@@ -104,7 +104,7 @@ describe.each(ways)('by %s', (by) => {
     const priority = page.getByRole('spinbutton', { name: 'Priority' });
     await hands.type(priority, '777');
     await hands.press(at.button('Save'));
-    await page.getByText('Nothing is stored yet: mend what is marked above.').waitFor();
+    await page.getByText('Nothing is stored yet: fix what is marked above.').waitFor();
     expect(await priority.getAttribute('aria-invalid')).toBe('true');
     // The first wrong field has the focus, and says why.
     await expect.poll(() => page.locator('input:focus').getAttribute('aria-labelledby')).toMatch(/priority/);

@@ -88,7 +88,7 @@ test('with TLS and a name it serves on every address: by HTTPS alone, to whoever
   const address = await addressOf(program);
   const { origin, port } = new URL(address);
   expect(origin).toBe(`https://localhost:${port}`);
-  expect(program.output()).toContain('whoever opens the address acts with your rights');
+  expect(program.output()).toContain('a person who opens the address acts with your permissions');
 
   const dispatcher = new Agent({ connect: { ca, servername: 'localhost' } });
   const ask = async (url: string, headers: Record<string, string> = {}): Promise<number> => {

@@ -1,7 +1,7 @@
 import type { ManifestProblems } from '../shapes.ts';
 import { html, type View } from './htm-preact.js';
 
-/** What the files say and what is not in force, on every page: the last valid version serves until it is fixed. */
+/** The problems of the manifests, shown on every page. The last valid version stays in force until they are fixed. */
 export function BrokenManifests({ lines, count }: ManifestProblems): View {
   const more = count - lines.length;
   return html`<div class="problem" role="alert">

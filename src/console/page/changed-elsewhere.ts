@@ -2,7 +2,7 @@ import type { Base, Draft } from './draft.ts';
 import { html, type View } from './htm-preact.js';
 import { labelOf } from './words.ts';
 
-/** Reports, while something is typed, that the declaration is no longer the one that it was typed over. */
+/** Reports that a declaration changed while the reader was editing it. */
 export function ChangedElsewhere({
   draft,
   current,

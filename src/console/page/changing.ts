@@ -9,22 +9,22 @@ import { done, failed } from './notices.ts';
 import { create, type EditOptions, edit, type Ref, Refusal, readDetail, type Wishes } from './server.ts';
 import { labelsTo } from './words.ts';
 
-/** A change that waits for the reader's word. */
+/** A change that waits for the reader's confirmation. */
 interface Proposal {
   readonly title: string;
   readonly explanation: string | undefined;
   readonly before: string;
   readonly after: string;
   readonly accept: string | undefined;
-  /** Fields that somebody else changed as well, whose values stand beside the reader's. */
+  /** Fields that somebody else changed too; their values are shown beside the reader's. */
   readonly collisions?: readonly Collision[];
   readonly settle: (choice: Choice) => void;
 }
 
-/** What a reader answers; `theirs` is offered where fields collide. */
+/** The reader's answer; `theirs` is offered if both changed a field. */
 type Choice = 'accepted' | 'theirs' | 'refused';
 
-/** Those that wait, the one that is shown first: several resources changed at once are looked at one after the other. */
+/** Waiting changes; the first is shown. If several resources are changed at once, they are confirmed one after the other. */
 let proposals: readonly Proposal[] = [];
 const watchers = new Set<() => void>();
 
@@ -59,15 +59,15 @@ export function setShowsYaml(shows: boolean): void {
 }
 
 /**
- * Changes a resource, after the reader has seen it as YAML where that is wanted. Returns what was done, or undefined when
- * the reader thought better of it. Throws Refusal, but for conflicts: what another manager owns, and what somebody changed
- * since `base`, is shown, and the reader decides.
+ * Changes a resource, after the reader has confirmed it as YAML if they want that. Returns what was done, or undefined if
+ * the reader cancelled. Conflicts (fields of another manager, and changes since `base`) are shown to the reader, who
+ * decides. Throws Refusal for all other refusals.
  */
 export async function change(
   ref: Ref,
   wishes: Wishes,
   options: {
-    /** What the reader decided on; without it the change applies to whatever is declared. */
+    /** The version that the reader saw; without it the change applies to any version. */
     readonly base?: Base;
     readonly showYaml?: boolean;
     readonly force?: boolean;
@@ -101,7 +101,7 @@ export async function change(
     const now = await readDetail(ref);
     const next = { ...options, base: baseOf(now) };
     const isCredential = wishes.apiKey !== undefined || wishes.clearApiKey !== undefined;
-    // An annotation, as a synchronization that was asked for: no form has it.
+    // An annotation, such as a requested synchronization: no form has it.
     if (!isCredential && isSame(base.spec, next.base.spec)) return change(ref, wishes, next);
     const collisions = collisionsOf(wishes.edits ?? [], { spec: base.spec }, { spec: next.base.spec });
     const choice = await mergesWith(base, now, collisions);
@@ -127,7 +127,7 @@ async function takesOver(ref: Ref, wishes: Wishes, at: EditOptions, { causes }: 
   return choice === 'accepted';
 }
 
-/** What a form goes on from once its change is stored. */
+/** What a form shows after its change is stored. */
 export function savedAs({ version, after, spec }: Edited): Base {
   return { version, manifest: after, spec: spec as Base['spec'] };
 }
@@ -141,7 +141,7 @@ export function baseOf({ version, manifest, resource }: Detail): Base {
   return { version, manifest, spec: (resource as { spec: Base['spec'] }).spec };
 }
 
-/** Shows what somebody else changed since `base`, and asks what is to become of fields that both changed. */
+/** Shows what somebody else changed since `base`, and asks which value to use for fields that both changed. */
 function mergesWith(base: Base, now: Detail, collisions: readonly Collision[]): Promise<Choice> {
   return propose({
     title: 'Somebody else changed it too',
@@ -153,7 +153,7 @@ function mergesWith(base: Base, now: Detail, collisions: readonly Collision[]): 
   });
 }
 
-/** Declares a resource, shown as YAML before where that is wanted. Undefined when the reader thought better of it. */
+/** Declares a resource, after the reader has confirmed it as YAML if they want that. Undefined if they cancelled. */
 export async function declare(
   ref: Ref,
   wishes: Wishes,
@@ -173,7 +173,7 @@ export async function declare(
   return create(ref, wishes);
 }
 
-/** Enables or disables several resources, and offers to undo it. What fails is said for each. */
+/** Enables or disables several resources, and offers to undo it. Reports each failure. */
 export async function setEnabled(refs: readonly Ref[], enabled: boolean): Promise<void> {
   const settled = await Promise.allSettled(
     refs.map((ref) => change(ref, { edits: [{ path: ['spec', 'enabled'], value: enabled }] })),
@@ -181,7 +181,7 @@ export async function setEnabled(refs: readonly Ref[], enabled: boolean): Promis
   const edited = settled.map((result) => (result.status === 'fulfilled' ? result.value : undefined));
   for (const result of settled) if (result.status === 'rejected') failed(result.reason);
   if (edited.every((result) => result === undefined)) return;
-  // Of those that were so already nothing is undone.
+  // Those that did not change are not undone.
   const did = refs.filter((_, index) => edited[index]?.before !== edited[index]?.after);
   if (did.length === 0) {
     done(`${refs.length === 1 ? 'It is' : 'They are'} ${enabled ? 'enabled' : 'disabled'} already.`);
@@ -191,7 +191,7 @@ export async function setEnabled(refs: readonly Ref[], enabled: boolean): Promis
   done(`${enabled ? 'Enabled' : 'Disabled'} ${what}.`, () => void setEnabled(did, !enabled));
 }
 
-/** The dialog of the proposal that waits; nothing when none does. */
+/** The dialog of the waiting change, if there is one. */
 export function Proposals(): View | undefined {
   const [, redraw] = useState(0);
   useEffect(() => {
@@ -234,7 +234,7 @@ function pathText(path: Collision['path']): string {
   return labelsTo(path.map((step) => (typeof step === 'string' ? step : step.name)).join('.'));
 }
 
-/** Longest value that is shown beside others; the whole is in the YAML below. */
+/** Longest value that is shown beside others. The YAML below has the complete value. */
 const longestValue = 200;
 
 function textOf(value: unknown): string {

@@ -3,12 +3,13 @@ import type { InputNames } from './labelled.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 
-/** As many as are looked through by eye; of thousands the rest is told of and found by typing on. */
+/** The most suggestions in the list. The number of the others is shown; they are found by typing more. */
 const mostShown = 50;
 
 /**
- * A text input that offers what may be meant, by mouse and by keyboard: the combobox with a list of WAI-ARIA's authoring
- * practices. Whatever is typed is taken too. What starts with the typed text comes first.
+ * A text input with suggestions, for mouse and keyboard: the combobox with a list box of the WAI-ARIA authoring practices.
+ * Any other text is accepted too. Suggestions that start with the typed text are first. A `datalist` cannot do that: its
+ * order, its number of entries and its look in tests are the browser's.
  */
 export function CompletingInput(props: {
   /** Unique on the page. */
@@ -21,7 +22,7 @@ export function CompletingInput(props: {
   readonly disabled?: boolean;
   readonly onInput: (text: string) => void;
   readonly onPick: (choice: string) => void;
-  /** What Enter does with text of which no choice is marked; without it the form is sent. */
+  /** What Enter does if no choice is marked; by default it submits the form. */
   readonly onEnter?: () => void;
   readonly onPaste?: (event: ClipboardEvent) => void;
 }): View {
@@ -33,7 +34,7 @@ export function CompletingInput(props: {
   const text = value.trim().toLowerCase();
   const found = useMemo(() => (open ? matching(searched, text) : []), [searched, text, open]);
   const shown = found.slice(0, mostShown);
-  // Nothing is left to choose where what was typed is all that there is; the list would only hide what is below.
+  // If the typed text is the only suggestion, the list would only hide what is below it.
   const shows = open && shown.length > 0 && !(found.length === 1 && found[0] === value);
   useEffect(() => {
     list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
@@ -114,7 +115,7 @@ export function CompletingInput(props: {
   </span>`;
 }
 
-/** The choices with the text in them: those that start with it, then those of which a part does, then the others. */
+/** The choices that contain the text: first those that start with it, then those with a word that does, then the others. */
 function matching(choices: readonly (readonly [choice: string, lower: string])[], text: string): string[] {
   const [starts, parts, others]: [string[], string[], string[]] = [[], [], []];
   for (const [choice, lower] of choices) {

@@ -1,9 +1,9 @@
 import { createEventReader, errorOf, type TryFormatName, tryFormats } from './try-formats.ts';
 
-/** Longest raw answer that is kept to show, in characters. */
+/** Longest part of a raw answer that is kept, in characters. */
 const mostRaw = 200_000;
 
-/** What the gateway said about its answer. A header that was absent is undefined here. */
+/** The gateway's headers about its answer; undefined if absent. */
 export interface Facts {
   readonly status: number;
   readonly servedBy: string | undefined;
@@ -16,18 +16,18 @@ export interface Facts {
   readonly totalMs: number | undefined;
 }
 
-/** A request that is tried, as far as it has been answered. */
+/** A request of "Try it" and its answer so far. */
 export interface Progress {
   readonly text: string;
   readonly raw: string;
   readonly facts: Facts;
-  /** Why there is no whole answer, in words; undefined while there may still be one. */
+  /** Why there is no complete answer, in words; undefined while there may still be one. */
   readonly failure: string | undefined;
 }
 
 /**
- * Sends one request and reports how it goes on, until its end. An answer with an error status, with an error in its stream,
- * or without its last event has failed. Throws if the console's server could not be asked, or `signal` aborts.
+ * Sends one request and reports its progress until it ends. An answer with an error status, with an error in its stream,
+ * or without its last event has failed. Throws if the console's server cannot be reached, or `signal` aborts.
  */
 export async function converse(
   request: {
@@ -84,7 +84,7 @@ export async function converse(
     }
   } catch (error) {
     if (signal.aborted) throw error;
-    failure ??= 'The answer broke off: the connection to the gateway was lost.';
+    failure ??= 'The answer is incomplete: the connection to the gateway was lost.';
   }
   const totalMs = performance.now() - started;
   if (answer.status >= 400) failure ??= errorOf(parsed(raw)) ?? (raw || 'The answer holds no words.');

@@ -4,12 +4,12 @@ import { html, useState, type View } from './htm-preact.js';
 import { done, failed } from './notices.ts';
 import { type Ref, remove } from './server.ts';
 
-/** Deletes a resource after its name was typed. `what` says what comes of it. */
+/** Deletes a resource after its name was typed. `what` describes the consequences. */
 export function DeleteDialog(props: {
   readonly ref_: Ref;
   readonly version: string;
   readonly what: string;
-  /** A key: it is revoked by it. */
+  /** Set for a key: deleting it revokes it. */
   readonly revokes?: true;
   readonly onClose: () => void;
   readonly onDeleted: () => void;

@@ -6,8 +6,8 @@ import { type Ref, readDetail } from './server.ts';
 const watchers = new Set<(id: string, edited: Edited | undefined) => void>();
 
 /**
- * Says that a resource was just changed here, and to what: the view must not judge the next act by what it was before, nor a
- * form take the reader's own change for somebody else's.
+ * Notes the new state of a resource that was changed here, so that the view does not judge the next action by the old state,
+ * and no form takes the reader's own change for somebody else's.
  */
 export function changedHere(ref: Ref, edited?: Edited): void {
   for (const watcher of watchers) watcher(idOf(ref), edited);
@@ -16,8 +16,8 @@ export function changedHere(ref: Ref, edited?: Edited): void {
 const going = new Set<string>();
 
 /**
- * Deletes a resource by `act`, which ends when the view has left. Meanwhile it is not read: what is told of it late, of the
- * change before, would be a question for what is gone.
+ * Deletes a resource by `act`, which ends when the view was closed. Until then the resource is not read: a late event of an
+ * earlier change would request a resource that was deleted.
  */
 export async function whileGoing(ref: Ref, act: () => Promise<void>): Promise<void> {
   going.add(idOf(ref));
@@ -28,7 +28,7 @@ export async function whileGoing(ref: Ref, act: () => Promise<void>): Promise<vo
   }
 }
 
-/** One resource, whole, read again whenever its row changes; or why it cannot be read. */
+/** One complete resource, read again whenever its row changes; or why it cannot be read. */
 export function useDetail(ref: Ref): {
   readonly detail: Detail | undefined;
   readonly problem: string | undefined;
@@ -68,7 +68,7 @@ export function useDetail(ref: Ref): {
   return { detail, problem };
 }
 
-/** What is known of a resource until it is read again. */
+/** The last known state of a resource, until it is read again. */
 function withEdit(detail: Detail, { row, version, after, spec }: Edited): Detail {
   return { ...detail, row, version, manifest: after, resource: { ...(detail.resource as object), spec } };
 }

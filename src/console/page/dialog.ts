@@ -1,10 +1,10 @@
 import { type Child, html, useEffect, useRef, type View } from './htm-preact.js';
 
-/** A modal dialog of the browser's own: it keeps the focus, and Escape closes it. */
+/** A modal dialog of the browser: it keeps the focus, and Escape closes it. */
 export function Dialog(props: {
   readonly title: string;
   readonly onClose: () => void;
-  /** Closed by a button of its own alone: what it shows is lost with it. */
+  /** Only its own button closes it, because its content cannot be shown again. */
   readonly stays?: true;
   readonly children?: Child;
 }): View {
@@ -15,19 +15,19 @@ export function Dialog(props: {
     const dialog = element.current;
     dialog?.showModal();
     return () => {
-      // What is outside of an open dialog takes no focus.
+      // Elements outside of an open dialog take no focus.
       dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
-  // The browser says that it has closed a frame later: a dialog that is opened again by then would be closed instead.
+  // The browser's `close` event is a frame late: it would close a dialog that was opened again by then.
   const cancel = (event: Event): void => {
     event.preventDefault();
     if (!stays) onClose();
   };
   const closed = (event: { currentTarget: HTMLDialogElement }): void => {
     if (!event.currentTarget.isConnected) return;
-    // At a second Escape browsers close a dialog whatever the page says.
+    // A second Escape closes a dialog even if the page prevents it.
     if (stays) event.currentTarget.showModal();
     else onClose();
   };

@@ -8,14 +8,14 @@ export interface Base {
   readonly spec: Fields;
 }
 
-/** What is typed into a form, and the declaration that it was typed over. */
+/** The content of a form, and the declaration that the form was opened with. */
 export interface Draft<T> {
   readonly base: Base;
   readonly typed: T;
   /** Whether the declaration changed elsewhere since typing began. */
   readonly isBehind: boolean;
   readonly type: (typed: T) => void;
-  /** What is typed was stored: the form goes on from there. */
+  /** Notes that the content was stored: the form continues from there. */
   readonly saved: (as: Base) => void;
   readonly discard: () => void;
 }
@@ -23,13 +23,13 @@ export interface Draft<T> {
 interface Kept<T> {
   readonly base: Base;
   readonly typed: T;
-  /** What was current when this was stored; until something newer is read, what was stored is shown. */
+  /** The declaration that was current when this was stored. What was stored is shown until a newer one is read. */
   readonly storedOver: string | undefined;
 }
 
 /**
- * The state of a form over a declaration that others may change. While nothing is typed the form shows the newest one. From
- * the first change on it keeps the one that the reader saw: a save sends its version, and the server refuses if it is old.
+ * The state of a form for a declaration that others may change. Until the reader edits, the form shows the newest version.
+ * From then on it keeps the version that the reader saw: a save sends it, and the server refuses if it is old.
  */
 export function useDraft<T>(
   current: Base,

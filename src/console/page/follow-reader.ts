@@ -1,9 +1,9 @@
-/** Told at most this often: sessions live for a minute at the least. */
+/** The server is notified at most this often: a session lives for a minute at least. */
 const tellMs = 20_000;
 
 /**
- * Tells the server that a reader is there, as they type, press or scroll. What the page reads anew by itself keeps no
- * session alive, or one that was left open would never end.
+ * Notifies the server that a reader is active, when they type, click or scroll. Requests that the page sends without the
+ * reader do not keep the session alive: otherwise the session of an open page would never end.
  */
 export function followReader(): void {
   let toldMs = -tellMs;

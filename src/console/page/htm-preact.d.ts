@@ -1,4 +1,4 @@
-// The little of htm/preact/standalone that the page uses: markup as template strings, and hooks.
+// The part of htm/preact/standalone that the page uses: markup as template strings, and hooks.
 
 /** What a component returns and `html` makes. */
 export interface View {

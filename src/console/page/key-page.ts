@@ -23,7 +23,7 @@ import { inWords, labelOf } from './words.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 
-/** One key: how it stands, what may be changed, rotation, and how to use it. */
+/** One key: its status, its fields, rotation, and how to use it. */
 export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string; name: string }): View {
   const { place, kind, namespace, name } = props;
   const ref = { kind, namespace, name };
@@ -73,7 +73,7 @@ export function KeyPage(props: { place: Place; kind: KeyKind; namespace: string;
     ${open === 'rotate' && html`<${RotateDialog} ref_=${ref} row=${row} base=${baseOf(detail)} onClose=${() => setOpen(undefined)} />`}
     ${
       open === 'delete' &&
-      html`<${DeleteDialog} ref_=${ref} version=${detail.version} revokes what="Whoever uses this key is refused from now on, everywhere, within a second."
+      html`<${DeleteDialog} ref_=${ref} version=${detail.version} revokes what="Callers with this key are refused everywhere within a second."
         onClose=${() => setOpen(undefined)} onDeleted=${() => go(keysPath(kind))} />`
     }
   </section>`;

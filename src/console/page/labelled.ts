@@ -1,6 +1,6 @@
 import { type Child, html, type View } from './htm-preact.js';
 
-/** What ties an input to its label, hint and error for screen readers. */
+/** The attributes that connect an input with its label, hint and error, for screen readers. */
 export interface InputNames {
   readonly 'aria-labelledby': string;
   readonly 'aria-describedby': string;
@@ -8,8 +8,8 @@ export interface InputNames {
 }
 
 /**
- * An input with its label, its hint and what is wrong with it. Hint and error are descriptions and no part of the name,
- * or a screen reader would read them out each time.
+ * An input with its label, hint and error. Hint and error are descriptions, not part of the name: a screen reader would
+ * otherwise read them out each time.
  */
 export function labelled(
   field: {

@@ -4,9 +4,9 @@ import { labelled } from './labelled.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 
-/** Asks for a pattern of models that are to be left out, for good. */
+/** Asks for a pattern of models that are left out from now on. */
 export function LeaveOutDialog(props: {
-  /** What was tried before and is too much; undefined if nothing was. */
+  /** The last pattern that was tried and is too broad, if there was one. */
   readonly why: string | undefined;
   readonly proposed: string;
   readonly onClose: () => void;
@@ -27,7 +27,7 @@ export function LeaveOutDialog(props: {
         {
           id: 'leave-out-pattern',
           label: 'Pattern',
-          hint: 'Over the whole name: * stands for any text, ? for one character. Case counts.',
+          hint: 'Matches the complete name: * is any text, ? is one character. Upper and lower case differ.',
         },
         (names) => html`<input ...${names} autofocus autocomplete="off" maxlength="256" value=${pattern}
           onInput=${(event: Input) => setPattern(event.currentTarget.value)} />`,

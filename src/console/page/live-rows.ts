@@ -8,7 +8,7 @@ const watchers = new Set<() => void>();
 let problems: Problems = {};
 let old: string | undefined;
 let manifests: LiveState['manifests'] = { lines: [], count: 0 };
-/** `paused`: as many other pages of this browser as may be are live. */
+/** `paused`: this browser has reached its number of live pages. */
 type Connection = 'connecting' | 'live' | 'broken' | 'paused';
 let connection: Connection = 'connecting';
 
@@ -18,7 +18,7 @@ export const idOf = (of: {
   readonly name: string;
 }): string => `${of.kind} ${of.namespace}/${of.name}`;
 
-/** Follows the server's events for as long as the page is open; the browser connects again by itself. */
+/** Follows the server's events while the page is open. The browser reconnects automatically. */
 export function followServer(): void {
   const events = new EventSource('/api/live');
   events.addEventListener('state', (event) => {
@@ -67,7 +67,7 @@ function tell(): void {
   for (const watcher of watchers) watcher();
 }
 
-/** What of the live state a view shows; the view is drawn again after each change. */
+/** The part of the live state that a view shows. The view is rendered again after each change. */
 export function useLive(): {
   readonly rows: ReadonlyMap<string, Row>;
   readonly connection: Connection;
@@ -78,7 +78,7 @@ export function useLive(): {
 } {
   const [, redraw] = useState(0);
   useEffect(() => {
-    // One drawing for all changes of a frame.
+    // One rendering for all changes of a frame.
     let asked = false;
     const watcher = (): void => {
       if (asked) return;
@@ -89,7 +89,7 @@ export function useLive(): {
       });
     };
     watchers.add(watcher);
-    // What came between the first drawing and now was told to nobody.
+    // Changes between the first rendering and now notified no listener.
     watcher();
     return () => void watchers.delete(watcher);
   }, []);

@@ -5,9 +5,9 @@ import type { InputNames } from './labelled.ts';
 import { useModelNames } from './model-names.ts';
 
 /**
- * Names of models, each with a button that removes it, and an input that completes the next one. Any name may be given, as
- * a model may come later; several at once, by comma or by line. What is typed and not yet taken counts, too: whoever
- * presses Save means it.
+ * Names of models, each with a button that removes it, and an input that suggests the next one. Unknown names are accepted,
+ * because a model may be added later; several at once are separated by commas or lines. Text that is still in the input
+ * counts too, because a person who presses Save means it.
  */
 export function ModelNamesField(props: FieldProps): View {
   const { path, value, disabled, onChange } = props;
@@ -28,7 +28,7 @@ export function ModelNamesField(props: FieldProps): View {
   const take = (more: string): void => set(both(taken, more), '');
   const paste = (event: ClipboardEvent): void => {
     const pasted = event.clipboardData?.getData('text') ?? '';
-    // An input of one line would run the lines together.
+    // An input of one line would join the lines.
     if (!pasted.includes('\n')) return;
     event.preventDefault();
     take(`${typed}${pasted}`);
@@ -42,7 +42,7 @@ export function ModelNamesField(props: FieldProps): View {
   };
   const newest = useRef(remove);
   newest.current = remove;
-  // Drawn again only when it changes: a key may have a thousand names, and letters are typed beside them.
+  // Rendered only when it changes: a key may have a thousand names, and each typed letter renders the form.
   const list = useMemo(() => {
     const served = new Set(known);
     return html`<ul class="chosen" aria-label="Models of this key">

@@ -3,7 +3,7 @@ import { labelled } from './labelled.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 
-/** The name of a resource that is being made. */
+/** The name of a new resource. */
 export function nameField(props: {
   readonly value: string;
   readonly hint: string;
@@ -27,7 +27,7 @@ export function nameField(props: {
   );
 }
 
-/** The namespace that it is made in. */
+/** Its namespace. */
 export function namespaceField(props: {
   readonly value: string;
   readonly wrong: string | undefined;

@@ -18,7 +18,7 @@ import { fieldsOfSpec } from './spec-fields.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 
-/** Fields that everybody looks for; the others follow under "More". */
+/** The most used fields; the others are under "More". */
 const early: Readonly<Record<KeyKind, readonly string[]>> = {
   APIKey: ['expirationTime', 'models'],
   MasterKey: ['expirationTime'],

@@ -7,7 +7,7 @@ import { pasteKey } from './pasted-key.ts';
 import { go } from './router.ts';
 import { Snippets } from './snippets.ts';
 
-/** Shows a key that was just made, the only time that it is seen. */
+/** Shows a new key, the only time that it can be seen. */
 export function NewKey(props: {
   readonly place: Place;
   readonly kind: KeyKind;

@@ -17,13 +17,13 @@ import { fieldsOfSpec } from './spec-fields.ts';
 
 type Input = { currentTarget: HTMLInputElement };
 
-/** Fields that everybody looks for, in the order of the form; the others follow under "More". */
+/** The most used fields, in the order of the form; the others are under "More". */
 const address = ['displayName', 'baseURL'];
 const first = [...address, 'enabled', 'priority', 'weight', 'manualModels', 'nativeFormats'];
-/** Edited elsewhere: the credential on its own, models on their page. */
+/** Edited elsewhere: the credential has its own input, and models have their own page. */
 const elsewhere = ['apiKeySecretRef', 'encryptedAPIKey', 'models'];
 
-/** The credential as the form has it: kept while nothing is typed; to remove it is an act of its own. */
+/** The credential in the form: kept while the input is empty. To remove it is a separate action. */
 interface Credential {
   readonly text: string;
   readonly clear: boolean;
@@ -35,10 +35,10 @@ interface Typed {
   readonly credential: Credential;
 }
 const noCredential: Credential = { text: '', clear: false };
-/** What a node that is being added begins as. */
+/** The initial values of a new node. */
 const nothing: Base = { version: '', manifest: '', spec: {} };
 
-/** Adds a node, or edits one: what is not touched stays as it is, and an empty API key keeps the key. */
+/** Adds a node, or edits one: other fields stay as they are, and an empty API key keeps the key. */
 export function NodeForm(props: {
   readonly place: Place;
   /** The node to edit; undefined to add one. */
@@ -87,7 +87,7 @@ export function NodeForm(props: {
     onChange: (next) => draft.type({ values: next, credential }),
   });
   const key = html`<${CredentialField} credential=${credential} keySet=${keySet} adds=${node === undefined} disabled=${disabled} onChange=${setCredential} />`;
-  /** The fields that few look for, in sight when one of them is wrong. */
+  /** The fields under "More", unfolded if one of them has an error. */
   const folded = (
     names: readonly string[],
     problems: Problems,
@@ -133,7 +133,7 @@ export function NodeForm(props: {
   />`;
 }
 
-/** Whether something is wrong with one of these fields of the spec, or with the namespace, which is folded away with them. */
+/** Whether one of these fields of the spec has an error, or the namespace, which is folded with them. */
 function isAmong(names: readonly string[], problems: Problems): boolean {
   return [...problems.keys()].some(
     (path) => path === 'metadata.namespace' || names.includes(path.split(/[.[]/)[1] ?? ''),

@@ -167,7 +167,7 @@ export function NodeModels(props: {
   </div>`;
 }
 
-/** What the node has, with the wishes for single models, which bite before the controller has repeated them. */
+/** The models of the node, with the wishes of the spec, which take effect before the controller has repeated them. */
 function modelsOf({ spec, status }: NodeResource): Model[] {
   const wishes = new Map((spec.models ?? []).map((wish) => [wish.name, wish]));
   return (status?.models ?? []).map(({ name, enabled, source, missedSyncs = 0 }) => {

@@ -24,7 +24,7 @@ export function NewNodePage({ place }: { place: Place }): View {
   </section>`;
 }
 
-/** One node: how it stands, its fields to edit, and its models. */
+/** One node: its status, its fields, and its models. */
 export function NodePage(props: { place: Place; namespace: string; name: string; models: boolean }): View {
   const { place, namespace, name, models } = props;
   const ref = { kind: 'UpstreamNode' as const, namespace, name };
@@ -79,7 +79,7 @@ export function NodePage(props: { place: Place; namespace: string; name: string;
       html`<${DeleteDialog}
         ref_=${ref}
         version=${detail.version}
-        what="Requests go to the other nodes that serve its models; models that only this node serves are gone."
+        what="Requests go to the other nodes that serve its models; models that only this node serves are no longer available."
         onClose=${() => setDeletes(false)}
         onDeleted=${() => go('/nodes')}
       />`
@@ -87,7 +87,7 @@ export function NodePage(props: { place: Place; namespace: string; name: string;
   </section>`;
 }
 
-/** Says what a synchronization came to, once it is done: what was asked for here, or by somebody else meanwhile. */
+/** Reports the result of a synchronization when it is done, also of one that somebody else requested. */
 function useSyncOutcome(detail: Detail | undefined): void {
   const before = useRef<{ syncing: boolean; models: readonly string[] } | undefined>(undefined);
   const { syncing = false, lastSyncError } = (detail?.row ?? {}) as Partial<NodeRow>;
@@ -96,7 +96,7 @@ function useSyncOutcome(detail: Detail | undefined): void {
   useEffect(() => {
     if (detail === undefined) return undefined;
     const was = before.current;
-    // Of what there was when it began: models may come in an earlier event than the end.
+    // Compared with the models at its start: new models may arrive in an earlier event than its end.
     before.current = { syncing, models: was?.syncing && syncing ? was.models : models };
     if (was?.syncing !== true || syncing) return undefined;
     if (lastSyncError !== undefined) failed(`The synchronization failed: ${lastSyncError}`);

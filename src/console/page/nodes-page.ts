@@ -10,14 +10,14 @@ import { Phase } from './status.ts';
 import { When } from './when.ts';
 import { type Column, WindowedTable } from './windowed-table.ts';
 
-/** For whoever has never seen one. */
+/** For people who have never seen one. */
 const what =
   'A node is a connection to a server of models: OpenAI, Anthropic, Ollama, vLLM, or any other that speaks the OpenAI API.';
 const phases = ['ready', 'idle', 'error', 'offline'] as const;
 export const nodePath = ({ namespace, name }: { namespace: string; name: string }): string =>
   `/nodes/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
 
-/** Asks for a synchronization of several nodes; each says in its row when it is done. */
+/** Requests a synchronization of several nodes. The row of each shows when it is done. */
 export async function synchronize(nodes: readonly NodeRow[]): Promise<void> {
   const settled = await Promise.allSettled(
     nodes.map((node) => change(node, { sync: true }, { showYaml: false })),

@@ -18,14 +18,14 @@ function put(next: readonly Notice[]): void {
   for (const watcher of watchers) watcher();
 }
 
-/** Says that something was done, with a way back for a few seconds where there is one. */
+/** Reports that something was done, and offers for a few seconds to undo it if that is possible. */
 export function done(text: string, undo?: () => void): void {
   const id = ++last;
   put([...notices.slice(-3), { id, text, kind: 'done', undo }]);
   setTimeout(() => dismiss(id), doneMs);
 }
 
-/** Says what failed and how to put it right; stays until it is dismissed, or its page is left. */
+/** Reports what failed and the remedy; stays until it is dismissed, or its page is left. */
 export function failed(error: unknown): void {
   const text = error instanceof Error ? error.message : String(error);
   put([...notices.slice(-3), { id: ++last, text, kind: 'failed', undo: undefined }]);
@@ -35,7 +35,7 @@ function dismiss(id: number): void {
   put(notices.filter((notice) => notice.id !== id));
 }
 
-/** The notices, read out by screen readers as they come. */
+/** The notices, which screen readers read out as they appear. */
 export function Notices(): View {
   const [, redraw] = useState(0);
   useEffect(() => {
@@ -44,7 +44,7 @@ export function Notices(): View {
     return () => void watchers.delete(watcher);
   }, []);
   const page = useAddress().parts.join('/');
-  // What failed on a page that was left reads like a failure of what is done next.
+  // A failure of the previous page would look like a failure of the next action.
   useEffect(() => {
     put(notices.filter(({ kind }) => kind === 'done'));
     return undefined;

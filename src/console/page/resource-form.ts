@@ -4,9 +4,9 @@ import { Refusal } from './server.ts';
 import { problemsIn } from './spec-fields.ts';
 
 /**
- * The frame of every form that saves a resource: Enter or the button saves, "Show YAML" shows it before, and what the
- * server refuses is said beside the fields that it names, the first of which gets the focus; above the buttons where it
- * names none that is here.
+ * The frame of every form that saves a resource. Enter or the button saves, and "Show YAML" shows the change first. The
+ * server's errors are shown beside their fields, the first of which gets the focus, or above the buttons if they name no
+ * field of this form.
  */
 export function ResourceForm(props: {
   /** What the button says: `Add`, `Save`. */
@@ -14,9 +14,9 @@ export function ResourceForm(props: {
   /** Why nothing may be changed; undefined when it may. */
   readonly denied: string | undefined;
   readonly fields: (problems: Problems) => View;
-  /** Stands above the buttons. */
+  /** Shown above the buttons. */
   readonly notice?: Child;
-  /** Throws what went wrong. */
+  /** Throws if it fails. */
   readonly save: (showYaml: boolean) => Promise<void>;
 }): View {
   const { submit, denied, fields, notice, save } = props;
@@ -41,7 +41,7 @@ export function ResourceForm(props: {
     }
     setBusy(false);
   };
-  // Not while it is busy: a control that is disabled loses the focus, and whoever works by keyboard begins anew.
+  // Not disabled while it is busy: a disabled control loses the focus, and with it the place of a keyboard user.
   const disabled = denied !== undefined;
   return html`<form
     noValidate
@@ -62,10 +62,10 @@ export function ResourceForm(props: {
   </form>`;
 }
 
-/** What the buttons say of a failure: not again what stands beside fields that are on the page. */
+/** The error above the buttons: without what is shown beside the fields of the page. */
 function saidOf(error: unknown): string {
   const causes = error instanceof Refusal ? error.causes : [];
   const isSeen = causes.every(({ field }) => document.getElementById(`${field}-hint`) !== null);
-  if (causes.length > 0 && isSeen) return 'Nothing is stored yet: mend what is marked above.';
+  if (causes.length > 0 && isSeen) return 'Nothing is stored yet: fix what is marked above.';
   return error instanceof Error ? error.message : String(error);
 }

@@ -4,7 +4,7 @@ import { readRights } from './server.ts';
 
 const known = new Map<string, Promise<Rights>>();
 
-/** What this person may do in a namespace; undefined until the server has said. */
+/** What this person may do in a namespace; undefined until the server has answered. */
 export function useRights(namespace: string): Rights | undefined {
   const [rights, setRights] = useState<Rights | undefined>(undefined);
   useEffect(() => {
@@ -24,7 +24,7 @@ export function useRights(namespace: string): Rights | undefined {
   return rights;
 }
 
-/** Why something is not to be done here; undefined when it may be. The server judges again when it is tried. */
+/** Why this person may not do something; undefined if they may. The server decides again when they do it. */
 export function denial(
   place: Place,
   rights: Rights | undefined,

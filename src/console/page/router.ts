@@ -7,7 +7,7 @@ export function go(path: string): void {
   dispatchEvent(new PopStateEvent('popstate'));
 }
 
-/** Links inside the page change the address without loading it anew. */
+/** Links inside the page change the address without a reload. */
 export function followLinks(): void {
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0) return;
@@ -34,7 +34,7 @@ export function useAddress(): { readonly parts: readonly string[]; readonly quer
   };
 }
 
-/** Puts a filter into the address, so that the view can be linked to; an empty one goes. */
+/** Writes a filter into the address, so that the view can be linked to; removes an empty one. */
 export function setQuery(name: string, value: string): void {
   const query = new URLSearchParams(location.search);
   if (value === '') query.delete(name);

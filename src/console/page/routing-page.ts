@@ -19,12 +19,12 @@ const formats: readonly (readonly [string, string])[] = [
   ['completions', 'Completions'],
   ['embeddings', 'Embeddings'],
 ];
-/** So that typing a name asks once and not at each letter. */
+/** The delay after typing, so that a name causes one request and not one for each letter. */
 const settleMs = 150;
 
 const setModel = (model: string): void => setQuery('model', model);
 
-/** Where a request would go: the candidates in their order with their shares, and why every other node is out. */
+/** Where a request would go: the candidates in their order with their shares, and why other nodes get none. */
 export function RoutingPage({ place }: { place: Place }): View {
   const { rows } = useLive();
   const { query } = useAddress();
@@ -35,7 +35,7 @@ export function RoutingPage({ place }: { place: Place }): View {
   const model = query.get('model') ?? '';
   const format = query.get('format') ?? 'chat';
   const key = query.get('key') ?? '';
-  // What decides of routing: any change of a node or key may.
+  // Any change of a node or key may change the routing.
   const state = [...rows.values()]
     .map(({ name, generation, ...row }) => `${name} ${generation} ${'phase' in row ? row.phase : ''}`)
     .join();

@@ -21,9 +21,9 @@ type Path = FieldEdit['path'];
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The edits that turn one spec into another: of each member that differs, so that what others changed meanwhile is left
- * alone. Lists told apart by name are compared entry by entry; other lists are one value. Empty text, an empty list and
- * an empty object mean that the field is not set.
+ * The edits that turn one spec into another: one for each member that differs, so that changes by others stay. Lists whose
+ * entries have names are compared entry by entry; other lists are one value. An empty text, list or object means that the
+ * field is not set.
  */
 export function specEdits(
   before: Fields,

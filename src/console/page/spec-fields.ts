@@ -6,10 +6,10 @@ import type { FieldSchema, Fields } from './spec-edits.ts';
 import { choiceLabel, hintAt, labelAt } from './words.ts';
 
 type Input = { currentTarget: HTMLInputElement };
-/** Shown in empty inputs whose form people do not know by heart. */
+/** Examples in empty inputs whose format is not obvious. */
 const examples: Readonly<Record<string, string>> = { 'spec.baseURL': 'https://api.openai.com/v1' };
 
-/** The allowlist of a key. That of a node are entries with wishes, and are edited on a page of their own. */
+/** The allowlist of a key. `models` of a node are entries with wishes, and are edited on their own page. */
 const modelNames = 'spec.models';
 
 /** The fields that the server named when it refused; none for any other error. */
@@ -18,7 +18,7 @@ export function problemsIn(error: unknown): Problems {
   return new Map(error.causes.map(({ field, message }) => [field, message]));
 }
 
-/** Some of the fields of a form's spec at a time: forms lay them out in parts. */
+/** Some fields of a form's spec: forms show them in parts. */
 export function fieldsOfSpec(
   form: Pick<SpecFieldsProps, 'schema' | 'values' | 'disabled' | 'onChange'>,
 ): (names: readonly string[], problems: Problems) => View {
@@ -36,7 +36,7 @@ interface SpecFieldsProps {
   readonly onChange: (values: Fields) => void;
 }
 
-/** The fields of an object, made from its schema: the same texts, bounds and choices that the server has. */
+/** The fields of an object, made from its schema: with the server's texts, bounds and choices. */
 function SpecFields(props: SpecFieldsProps): View {
   const { path, schema, names, values, disabled, problems, onChange } = props;
   return html`${names.map((name) => {
@@ -152,7 +152,7 @@ function Field(props: FieldProps): View {
   );
 }
 
-/** A list of texts: one per line, or separated by commas. What is typed stays as it is typed. */
+/** A list of texts: one per line, or separated by commas. The typed text is not reformatted. */
 function ListField(props: FieldProps): View {
   const { value, disabled, onChange } = props;
   const lines = (Array.isArray(value) ? value : []).map(String);

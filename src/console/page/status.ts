@@ -7,7 +7,7 @@ const meanings: Readonly<Record<string, string>> = {
   offline: 'It could not be reached several times in a row.',
 };
 
-/** A node's phase as a word with a mark; colour is never all that tells it. */
+/** A node's phase as a word with a mark, not by colour alone. */
 export function Phase({ phase, title }: { phase: string; title?: string }): View {
   return html`<span class=${`phase phase-${phase}`} title=${title ?? meanings[phase]}>${phase}</span>`;
 }

@@ -1,4 +1,4 @@
-/** A turn of the conversation that is tried. */
+/** One message of the conversation. */
 export interface Turn {
   readonly role: 'user' | 'assistant';
   readonly text: string;
@@ -12,7 +12,7 @@ interface TryFormat {
     turns: readonly Turn[],
     stream: boolean,
   ) => Readonly<Record<string, unknown>>;
-  /** The text in one event of a stream, or in a whole answer. */
+  /** The text in one event of a stream, or in a complete answer. */
   readonly textOf: (said: unknown) => string;
   /** Whether an event of a stream says that the answer is complete; `[DONE]` does so in every format. */
   readonly isEnd: (said: unknown) => boolean;
@@ -20,7 +20,7 @@ interface TryFormat {
 
 const maxTokens = 2_048;
 
-/** The formats a model can be tried in, as the vendors' own SDKs would send them. */
+/** The formats for trying a model, as the vendors' SDKs send them. */
 export const tryFormats: Readonly<Record<'chat' | 'responses' | 'messages' | 'completions', TryFormat>> = {
   chat: {
     label: 'Chat completions',
@@ -81,8 +81,8 @@ export const tryFormats: Readonly<Record<'chat' | 'responses' | 'messages' | 'co
 export type TryFormatName = keyof typeof tryFormats;
 
 /**
- * The message of an error: of a whole answer or of an event in a stream, in any of the formats, or of the console's own
- * server. Undefined for what is not an error.
+ * The message of an error, in a complete answer or an event of a stream, in any format or of the console's own server.
+ * Undefined if it is not an error.
  */
 export function errorOf(said: unknown): string | undefined {
   const type = text(said, ['type']);
@@ -115,7 +115,7 @@ function text(value: unknown, path: Path): string {
   return typeof found === 'string' ? found : '';
 }
 
-/** The texts of all parts of all items: what a whole answer says. */
+/** The texts of all parts of all items of a complete answer. */
 function texts(value: unknown, items: Path, parts: Path, member: Path): string {
   const list = (found: unknown): readonly unknown[] => (Array.isArray(found) ? found : []);
   return list(at(value, items))
@@ -124,7 +124,7 @@ function texts(value: unknown, items: Path, parts: Path, member: Path): string {
     .join('');
 }
 
-/** Takes the data of server-sent events out of a text that arrives in pieces; the rest waits for the next piece. */
+/** Reads the data of server-sent events from a text that arrives in pieces. An incomplete event waits for the next piece. */
 export function createEventReader(): (piece: string) => string[] {
   let rest = '';
   return (piece) => {

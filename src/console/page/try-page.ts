@@ -12,17 +12,17 @@ type Input = { currentTarget: HTMLInputElement };
 
 const setModel = (model: string): void => setQuery('model', model);
 
-/** One question and what came back, which may not be an answer. */
+/** One question, and its answer or failure. */
 interface Exchange {
   readonly question: string;
   readonly answer: string;
-  /** Why there is no whole answer. */
+  /** Why there is no complete answer. */
   readonly failure: string | undefined;
-  /** The HTTP status of what came back; undefined if nothing did. */
+  /** The HTTP status; undefined if there was no response. */
   readonly status: number | undefined;
 }
 
-/** The conversation as the model may know it: a failure, and the question before it, are no part of it. */
+/** The conversation that is sent to the model: without failures, and without the questions before them. */
 function turnsOf(exchanges: readonly Exchange[]): Turn[] {
   return exchanges.flatMap(({ question, answer, failure }): Turn[] =>
     failure !== undefined || answer === ''
@@ -34,7 +34,7 @@ function turnsOf(exchanges: readonly Exchange[]): Turn[] {
   );
 }
 
-/** Chats with a model through the gateway, as a caller does, and shows what the gateway made of it. */
+/** Chats with a model through the gateway, as a caller does, and shows how the gateway handled it. */
 export function TryPage({ place }: { place: Place }): View {
   const { query } = useAddress();
   const [key, setKey] = useState(pastedKey());
@@ -72,7 +72,7 @@ export function TryPage({ place }: { place: Place }): View {
     } catch {
       if (!abort.signal.aborted) show({ failure: 'The console does not answer.' });
     }
-    // What got no answer can be sent again as it was.
+    // A question without an answer can be sent again.
     if (last.failure !== undefined || last.answer === '') setTyped((now) => now || last.question);
     setBusy(false);
   };
@@ -92,7 +92,7 @@ export function TryPage({ place }: { place: Place }): View {
           {
             id: 'try-key',
             label: 'API key',
-            hint: html`Kept in this page's memory alone. <a href="/keys/new">Create one</a>`,
+            hint: html`Kept only in the memory of this page. <a href="/keys/new">Create one</a>`,
           },
           (
             names,
@@ -148,7 +148,7 @@ export function TryPage({ place }: { place: Place }): View {
   </section>`;
 }
 
-/** The answer; or, in red and by that name, the failure. */
+/** The answer, or the failure in red. */
 function Outcome({ exchange, waits }: { exchange: Exchange; waits: boolean }): View | undefined {
   const { answer, failure, status } = exchange;
   if (failure !== undefined) {

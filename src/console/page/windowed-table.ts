@@ -15,8 +15,8 @@ const rowHeight = 44;
 const spare = 8;
 
 /**
- * A table of which only the rows in sight are in the document: a thousand rows scroll as smoothly as ten. Every row is
- * `rowHeight` pixels high. Ticked rows are known by `idOf`.
+ * A table that has only its visible rows in the document: a thousand rows scroll as smoothly as ten. Every row is
+ * `rowHeight` pixels high. Ticked rows are identified by `idOf`.
  */
 export function WindowedTable<R>(props: {
   readonly label: string;
@@ -130,8 +130,8 @@ interface RowsInSight {
 }
 
 /**
- * The rows to draw when a row gets the focus. The browser reports that it scrolled only with the next frame: until then
- * a key that is held down, or pressed without a pause, would pass the last row in the document and leave the table.
+ * The rows to render when a row gets the focus. The browser reports scrolling only with the next frame: until then, quick
+ * presses of a key would pass the last row in the document and leave the table.
  */
 function around(view: RowsInSight, row: number): RowsInSight {
   const { top, height } = view;
@@ -148,7 +148,7 @@ interface DrawnRows {
 }
 
 /**
- * The rows in sight, and the row that has the focus with its neighbours, wherever it is: if it left the document, Tab would
+ * The visible rows, and the row that has the focus with its neighbours, wherever it is: if it left the document, Tab would
  * start at the top of the page.
  */
 function drawnRows({ top, height }: RowsInSight, focused: number | undefined, count: number): DrawnRows[] {
@@ -168,9 +168,9 @@ function drawnRows({ top, height }: RowsInSight, focused: number | undefined, co
 }
 
 /**
- * The room of the rows that are not in the document: without it the frame would scroll no further than the rows in it, and Tab
- * would leave the table. It is there even if it is none: a row that came before all others would move them, and what is moved
- * in a document loses the focus. A style, as the attribute `height` yields to that of all cells.
+ * A row with the height of the rows that are not in the document: without it the table would scroll no further than its
+ * rows, and Tab would leave it. It exists even with height 0, because inserting it before the other rows would move them, and
+ * a moved element loses the focus. A style, because the style of all cells overrides the attribute `height`.
  */
 function space(key: string, rows: number): View {
   return html`<tr key=${`space ${key}`} class="space" aria-hidden="true"><td style=${{ height: `${rows * rowHeight}px` }}></td></tr>`;
@@ -180,7 +180,7 @@ function classes(numeric: true | undefined, wide: true | undefined): string {
   return `${numeric ? 'numeric ' : ''}${wide ? 'wide' : ''}`;
 }
 
-/** The order that stands in the address: `weight`, or `-weight` for the other way round. The first column without one. */
+/** The order in the address: `weight`, or `-weight` for descending. By default that of the first column. */
 function orderOf(asked: string, columns: readonly Column<never>[]): { column: number; down: boolean } {
   const column = columns.findIndex(({ title }) => slug(title) === asked.replace(/^-/, ''));
   return column < 0 ? { column: 0, down: asked === '-' } : { column, down: asked.startsWith('-') };

@@ -1,4 +1,4 @@
-// What the form calls fields and choices: people read labels, not the names of a manifest.
+// The labels of fields and choices: people read these, not the names of a manifest.
 
 const fields: Readonly<Record<string, string>> = {
   baseURL: 'Base URL',
@@ -62,7 +62,7 @@ export function labelsTo(path: string): string {
     .join(' › ');
 }
 
-/** A choice of the field at a path. What a model server is sent as it stands is not changed. */
+/** A choice of the field at a path. Values that are sent to a model server as they are have no other label. */
 export function choiceLabel(path: string, choice: unknown): string {
   const text = String(choice);
   return choices[`${path}.${text}`] ?? (/^[A-Z][a-z]+[A-Z]/.test(text) ? labelOf(text) : text);

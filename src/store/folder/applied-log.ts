@@ -2,10 +2,10 @@ import type { Log } from '../../observe/log.ts';
 
 type Action = 'created' | 'changed' | 'deleted';
 
-/** Most lines for one look at the folder: a first copy of thousands of files must not fill the log. */
+/** The most lines for one look at the folder: copying thousands of files into it must not fill the log. */
 const mostLines = 20;
 
-/** Logs what edits of the manifests changed, so that people see that their edit was seen. Silent until `begin`. */
+/** Logs what edits of the manifests changed, so that people see that their edit was noticed. Silent until `begin`. */
 export class AppliedLog {
   readonly #log: Log;
   readonly #lines: (() => void)[] = [];
@@ -16,7 +16,7 @@ export class AppliedLog {
     this.#log = log;
   }
 
-  /** From now on what is noted is an edit, not the start. */
+  /** Starts logging: all that is noted from now on is an edit. */
   begin(): void {
     this.#isBegun = true;
   }

@@ -28,33 +28,33 @@ import { watchFolders } from './watch-folders.ts';
 export interface DirectoryOptions {
   /** The folder of manifests. */
   readonly manifests: string;
-  /** The folder for what must survive a restart; made where it is missing. */
+  /** The folder for what must survive a restart; created if it is missing. */
   readonly data: string;
-  /** Where the sealing Secret lives. */
+  /** The namespace of the sealing Secret. */
   readonly homeNamespace: string;
   readonly log: Log;
-  /** Reports what a listener to changes throws. */
+  /** Reports errors that listeners throw. */
   readonly internalErrors?: InternalErrors | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly randomBytes: (size: number) => Uint8Array;
-  /** Ends the watching; what is unwritten is then written and the data folder given free. */
+  /** Ends the watching. Unwritten changes are then written, and the data folder is released. */
   readonly signal: AbortSignal;
   /** How long the folder must be quiet before it is read; 60 ms. */
   readonly quietMs?: number;
-  /** How often the folder is looked at without being told of a change; 2 s. */
+  /** How often the folder is read without a notification of a change; 2 s. */
   readonly pollMs?: number;
 }
 
 export interface DirectoryStore extends Store {
-  /** Settles when everything is written and the data folder is free for another process. */
+  /** Settles when everything is written and another process can use the data folder. */
   readonly closed: Promise<void>;
-  /** What of the manifests is not in force, and since when; at most 1,000. */
+  /** Which declarations are not in force, and since when; at most 1,000. */
   manifestProblems(): readonly ManifestProblem[];
   manifestProblemCounts(): ProblemCounts;
 }
 
-/** A folder that cannot be used; the message says which and what to do. */
+/** A folder cannot be used. The message says which, and what to do. */
 class DirectoryError extends Error {
   override readonly name = 'DirectoryError';
 }

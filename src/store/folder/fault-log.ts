@@ -1,13 +1,13 @@
 import { errorCode, errorText } from '../../observe/error-text.ts';
 import type { Log } from '../../observe/log.ts';
 
-/** What is said of a fault that every try meets until somebody ends it, such as a full disk. */
+/** The messages of a fault that every attempt meets until somebody fixes it, such as a full disk. */
 interface Words {
   readonly begins: string;
   readonly ends: string;
 }
 
-/** Logs such a fault when it begins and when it becomes another one, not at each try; and once that it ended. */
+/** Logs such a fault when it begins, when it becomes another one and when it ends, but not at each attempt. */
 export class FaultLog {
   readonly #log: Log;
   readonly #words: Words;
@@ -19,7 +19,7 @@ export class FaultLog {
   }
 
   failed(error: unknown, fields: Readonly<Record<string, unknown>> = {}): void {
-    // Messages may name the temporary file of that try.
+    // Messages may name the temporary file of that attempt.
     const fault = errorCode(error) ?? errorText(error);
     if (fault === this.#fault) return;
     this.#fault = fault;

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 
 /**
- * The id of the process that holds a lock on a file, by `/proc/locks` (proc_locks(5)); undefined where that is not known:
- * outside of Linux, for a process of another PID namespace, on file systems that show another device there.
+ * The id of the process that holds a lock on a file, by `/proc/locks` (proc_locks(5)). Undefined if that is not known:
+ * on other systems than Linux, for a process of another PID namespace, and on file systems that show another device there.
  */
 export function lockHolder(path: string): string | undefined {
   try {

@@ -13,7 +13,7 @@ export interface FoundProblem {
   readonly document?: number | undefined;
   /** Line of the file, from 1. */
   readonly line?: number | undefined;
-  /** `Kind/namespace/name`, where the document says at least that. */
+  /** `Kind/namespace/name`, if the document says at least that. */
   readonly object?: string | undefined;
   /** Such as `spec.priority`; empty for the document itself. */
   readonly field?: string | undefined;
@@ -36,8 +36,8 @@ export const problemsSetting = 'manifest-problems';
 const mostKept = 1_000;
 
 /**
- * What of the manifests is not in force now, and since when. Kept in the state file, so that commands and the console
- * show it, and so that a restart does not make an old problem new.
+ * Which declarations are not in force, and since when. They are kept in the state file, so that commands and the console
+ * show them, and so that a problem keeps its time over a restart.
  */
 export class ManifestProblems {
   readonly #state: StateFile;
@@ -65,8 +65,8 @@ export class ManifestProblems {
   }
 
   /**
-   * Takes what is wrong now; `holds` says whether a file is there and could be read. Settles when it is in the data folder
-   * too. If that cannot be written, it is logged.
+   * Replaces the problems. `holds` says whether a file exists and could be read. Settles when they are in the data folder;
+   * if that cannot be written, it is logged.
    */
   async replace(found: Iterable<FoundProblem>, holds: (file: string) => boolean): Promise<void> {
     const known = new Map(this.#current.map((problem) => [keyOf(problem), problem.since]));
@@ -113,7 +113,7 @@ export function problemsIn(text: string | undefined): readonly ManifestProblem[]
   return Array.isArray(problems) ? (problems as ManifestProblem[]) : [];
 }
 
-/** Tells the same problem at another time: a line may move. */
+/** Identifies a problem over time: its line may move. */
 export function keyOf({ scope, file, object, field, reason }: FoundProblem): string {
   return JSON.stringify([scope, file, object ?? '', field ?? '', reason]);
 }

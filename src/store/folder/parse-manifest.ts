@@ -5,7 +5,7 @@ import type { Resource } from '../../resources/resource.ts';
 import { offsetOf, pathParts } from './field-offset.ts';
 import type { DocumentText } from './split-documents.ts';
 
-/** A problem with its place: the line of the file, from 1, where it can be told. */
+/** A problem with its line of the file, from 1. */
 export type PlacedProblem = Problem & { readonly line: number };
 
 /** One object of a manifest, as far as it could be read. */
@@ -13,7 +13,7 @@ export type Declared =
   | { readonly resource: Resource }
   /** `id` (`Kind/namespace/name`) when the object says at least which one it is. */
   | { readonly id: string | undefined; readonly problems: readonly PlacedProblem[] }
-  /** An object of a kind that is for others to read. */
+  /** The kind of an object that is not for this program. */
   | { readonly foreign: string };
 
 /** The text is not YAML at all. */
@@ -33,7 +33,7 @@ const maxProblemsOfYaml = 1;
 // The parser's own pretty messages quote the text.
 const yamlOptions = { stringKeys: true, prettyErrors: false } as const;
 const tooDeep = 'it is nested too deeply';
-// The parser takes seconds for a megabyte of these, and requests wait meanwhile.
+// The parser takes seconds for a megabyte of these, and blocks requests.
 const endlessNesting = /(?:[[{]\s*){200}/;
 
 /** `Kind/namespace/name`. */
@@ -55,7 +55,7 @@ export function parseManifest(document: DocumentText): Declared[] {
   return objectsOf(parsed, (offset) => document.line + lines.linePos(offset).line - 1);
 }
 
-/** Reads a whole file that `splitDocuments` cannot cut. @throws NotYamlError */
+/** Reads a whole file that `splitDocuments` cannot split. @throws NotYamlError */
 export function parseManifests(text: string): { readonly line: number; readonly objects: Declared[] }[] {
   mustBeShort(text, 1);
   if (endlessNesting.test(text)) throw new NotYamlError(tooDeep, 1);
@@ -74,7 +74,7 @@ function mustBeShort(text: string, line: number): void {
   throw new NotYamlError(`the document is longer than ${maxDocumentLength} characters; split it`, line);
 }
 
-/** The parser recurses, so a document of brackets alone can exhaust the stack. */
+/** The parser is recursive, so a document of brackets can exhaust the stack. */
 function guarded<T>(line: number, parse: () => T): T {
   try {
     return parse();
@@ -148,8 +148,8 @@ const syntaxTexts: ReadonlyMap<string, string> = new Map(
     MISSING_CHAR: 'a quote, bracket or colon is missing',
     BLOCK_AS_IMPLICIT_KEY: 'a value holds ": " or the indentation is wrong; put the value in quotes',
     MULTILINE_IMPLICIT_KEY: 'a key runs over several lines; is a colon missing?',
-    UNEXPECTED_TOKEN: 'something stands where nothing may',
-    NON_STRING_KEY: 'a field name is no text',
+    UNEXPECTED_TOKEN: 'there is text where none is allowed',
+    NON_STRING_KEY: 'a field name is not a text',
     KEY_OVER_1024_CHARS: 'a field name is longer than 1,024 characters',
   }),
 );

@@ -4,12 +4,12 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { errorCode, errorText } from '../../observe/error-text.ts';
 
-/** What tells whether a file changed, without reading it. */
+/** Differs if a file changed; made without reading it. */
 type Mark = string;
 
 export type FileNews =
   | { readonly file: string; readonly text: string }
-  /** Gone. */
+  /** It was deleted. */
   | { readonly file: string; readonly text: undefined }
   | { readonly file: string; readonly problem: string };
 
@@ -18,16 +18,16 @@ const maxFiles = 200_000;
 const maxFolders = 20_000;
 const maxDepth = 16;
 const maxFileBytes = 256 * 1024 * 1024;
-/** Walks for one look at a folder whose files are being renamed all the time. */
+/** The most walks for one look at a folder whose files are renamed at the same time. */
 const maxWalks = 5;
-/** A file written less than this before it was looked at may change again without another time of change. */
+/** A file that was written less than this ago may change again and keep its modification time. */
 const unsettledMs = 50;
 
 /**
  * The `.yaml`, `.yml` and `.json` files below a folder, in the order of their paths.
  *
- * Names that start with a dot are passed over, and links are followed: a mounted ConfigMap holds links into a hidden
- * folder, which is replaced at every change.
+ * Names that start with a dot are skipped, and links are followed: a mounted ConfigMap holds links into a hidden folder
+ * that is replaced at every change.
  */
 export class FolderReader {
   readonly #root: string;
@@ -43,14 +43,14 @@ export class FolderReader {
     this.#folders = [root];
   }
 
-  /** The folders that the last look went through, to be watched. */
+  /** The folders that the last look read, to be watched. */
   get folders(): Iterable<string> {
     return this.#folders;
   }
 
   /**
-   * Gives what changed since the last call; a file that cannot be read once for each problem.
-   * @throws Error when the folder itself cannot be read: nothing is known then, least of all that files are gone
+   * Yields what changed since the last call. A file that cannot be read is yielded once for each problem.
+   * @throws Error if the folder itself cannot be read: then nothing is known, in particular not that files were deleted
    */
   async *news(): AsyncGenerator<FileNews> {
     const found = await this.#look();
@@ -86,13 +86,13 @@ export class FolderReader {
       if (!isUtf8(bytes)) return { file, problem: 'it is not UTF-8 text; save it as UTF-8' };
       return { file, text: bytes.toString('utf8') };
     } catch (error) {
-      // Removed since it was listed: the next look finds it gone.
+      // Deleted since it was listed: the next look reports that.
       if (errorCode(error) === 'ENOENT') return undefined;
       return { file, problem: errorText(error) };
     }
   }
 
-  /** A file that is renamed while its folder is walked may be seen under neither name: what seems gone is looked for again. */
+  /** A file that is renamed during a walk may be seen under neither name, so the walk is repeated for missing files. */
   async #look(): Promise<Map<string, Stats | Error>> {
     let found = await this.#walk();
     let gone = this.#goneFrom(found);
@@ -128,7 +128,7 @@ export class FolderReader {
             throw new Error(`${this.#root} holds more than ${maxFiles} manifest files`);
           found.set(relative(this.#root, path), stats);
         } else if (!(stats instanceof Error) && stats.isDirectory() && folder.above.length < maxDepth) {
-          // A link to a folder around it would be walked again and again.
+          // A link to a folder above it would be followed endlessly.
           const id = `${stats.dev}-${stats.ino}`;
           if (!folder.above.includes(id)) folders.push({ path, above: [...folder.above, id] });
         }
@@ -148,13 +148,13 @@ export class FolderReader {
   }
 }
 
-/** A folder to be walked, and what the file system calls it and those around it, below the root. */
+/** A folder to be walked, and the device and inode numbers of it and of those above it, below the root. */
 interface Folder {
   readonly path: string;
   readonly above: readonly string[];
 }
 
-/** Undefined when there is nothing, as behind a link whose target is being replaced. */
+/** Undefined if there is no such file, for example if the target of a link is being replaced. */
 async function statOf(path: string): Promise<Stats | Error | undefined> {
   try {
     return await stat(path);

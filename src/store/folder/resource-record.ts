@@ -16,13 +16,13 @@ const recordSchema = z.object({
   /** Shows whether the spec changed while no process ran; see `specMark`. */
   specMark: z.string(),
   /**
-   * The last good spec, to stay in force if the manifest is not valid at the next start. Not checked yet; `recordedObject`
-   * does. Absent where it must not be written down; see `recordOf`.
+   * The last good spec. It stays in force if the manifest is not valid at the next start. `recordedObject` checks it. Absent
+   * if it must not be stored; see `recordOf`.
    */
   spec: z.unknown().optional(),
   /** The manifest file that it came from. */
   file: z.string().optional(),
-  /** Not checked yet; `storedStatus` does. */
+  /** `storedStatus` checks it. */
   status: z.unknown().optional(),
 });
 
@@ -40,8 +40,8 @@ export function specMark(spec: unknown): string {
 }
 
 /**
- * The record of an object in force. Without its spec where a node has a header in plain text, because that may be a
- * credential, which is written down nowhere but in a Secret.
+ * The record of an object in force. It leaves out the spec of a node that has a header in plain text, because that may be a
+ * credential, and credentials are stored only in Secrets.
  */
 export function recordOf({ metadata, spec, status }: ResourceOf[Kind]): ResourceRecord {
   const { uid = '', creationTimestamp = '', generation = 1 } = metadata;
@@ -56,7 +56,7 @@ export function recordOf({ metadata, spec, status }: ResourceOf[Kind]): Resource
   };
 }
 
-/** The object of a record as it was last in force; undefined where the record does not hold it. */
+/** The object of a record as it was last in force; undefined if the record does not hold it. */
 export function recordedObject(id: string, record: ResourceRecord): ResourceOf[Kind] | undefined {
   const { spec } = record;
   if (spec === undefined) return undefined;

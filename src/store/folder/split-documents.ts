@@ -8,9 +8,9 @@ export interface DocumentText {
 }
 
 /**
- * Cuts a file at its `---` lines, which end a document wherever they stand (YAML 1.2, 9.1.2), even inside a quoted or
- * block scalar. Pieces that hold nothing but blanks and comments are left out. The marker stays with what follows it,
- * because a document may start on its line. A generator, because a large file takes longer than requests may wait.
+ * Splits a file at its `---` lines, which end a document everywhere (YAML 1.2, 9.1.2), even inside a quoted or block
+ * scalar. Pieces that hold only blanks and comments are left out. The marker stays with the text after it, because a
+ * document may start on the same line. A generator, so that the caller can serve requests between the documents.
  */
 export function* splitDocuments(text: string): Generator<DocumentText> {
   let start = 0;
@@ -24,7 +24,7 @@ export function* splitDocuments(text: string): Generator<DocumentText> {
   }
 }
 
-/** Whether a piece may hold directives or a `...` line: only the YAML parser can cut the file of such a one. */
+/** Whether a piece may hold directives or a `...` line: then only the YAML parser can split the file. */
 export function needsParserToSplit(text: string): boolean {
   return ['%', '...'].some((mark) => text.startsWith(mark) || text.includes(`\n${mark}`));
 }

@@ -5,22 +5,22 @@ import type { Log } from '../../observe/log.ts';
 export interface WatchFoldersOptions {
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** How long the folders must be quiet before they are looked at, so that a file is not read while it is written. */
+  /** How long the folders must be unchanged before they are read, so that a file is not read while it is written. */
   readonly quietMs: number;
   /**
-   * How often they are looked at without being told, for file systems that do not tell (network mounts); less often
-   * where a look takes long.
+   * How often the folders are read without a notification, because network mounts do not notify; less often if reading
+   * them takes long.
    */
   readonly pollMs: number;
 }
 
-/** The share of the time that looks without being told may take: a thousand files took a tenth of a busy gateway's. */
+/** The most time that this polling may take, as a share: a thousand files took a tenth of a busy gateway's time. */
 const pollShare = 0.01;
 const longestPollMs = 60_000;
 
 /**
- * Calls `look` after every change in some folders, one call at a time, until the signal aborts; settles when the last
- * call has ended. `look` gives the folders to watch from then on, and must not throw.
+ * Calls `look` after every change in some folders, one call at a time, until the signal aborts. Settles when the last call
+ * has ended. `look` returns the folders to watch from then on, and must not throw.
  *
  * Each folder has a watch of its own: Node's recursive watch misses files that were replaced by renaming (seen on
  * Linux, Node 24).
@@ -38,7 +38,7 @@ export async function watchFolders(
   while (!signal.aborted) {
     const patience = Math.max(pollMs, Math.min(tookMs / pollShare, longestPollMs));
     const rung = await bell.rings(patience, signal);
-    // Files written over a longer time ring on and on: look all the same, or a revocation would wait for them.
+    // If files change all the time, look nevertheless: a revocation must not wait for them.
     const latest = performance.now() + 5 * quietMs;
     while (rung && !signal.aborted && performance.now() < latest) {
       if (!(await bell.rings(quietMs, signal))) break;
@@ -75,7 +75,7 @@ class Watches {
   #begin(folder: string): void {
     try {
       const watcher = watch(folder, { persistent: false }, (event, name) => {
-        // A watch stays with a folder that was renamed; what has its name now needs another one.
+        // The watch of a renamed folder follows it; the folder that has its name now needs another watch.
         if (event === 'rename' && (name === null || name === basename(folder))) this.#end(folder, watcher);
         this.#bell.ring();
       });
@@ -84,7 +84,7 @@ class Watches {
         this.#bell.ring();
       });
       this.#watches.set(folder, watcher);
-      // What changed between the look and this moment would otherwise wait for the next poll.
+      // A change between the look and this moment would otherwise wait for the next poll.
       this.#bell.ring();
     } catch (error) {
       if (!this.#refused) {
@@ -103,7 +103,7 @@ class Watches {
   }
 }
 
-/** Rings that nobody heard are remembered as one. */
+/** Collects notifications: those that arrive while nobody waits count as one. */
 class Bell {
   #rung = false;
   #heard: (() => void) | undefined;
@@ -113,7 +113,7 @@ class Bell {
     this.#heard?.();
   }
 
-  /** Whether it rang before the time was over. No race of promises: one that waits for a ring would keep every poll until then. */
+  /** Whether it rang within the time. No `Promise.race`: a promise that waits for a ring would retain every poll until then. */
   rings(withinMs: number, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const over = () => {
