@@ -20,14 +20,14 @@ describe('refusal', () => {
     ['an address that is opened', { method: 'GET', origin: undefined, fetchSite: 'none' }, undefined],
     ['a link from elsewhere', { method: 'GET', origin: undefined, fetchSite: 'cross-site' }, undefined],
     ['a program without fetch metadata', { fetchSite: undefined }, undefined],
-    ['no host', { host: undefined }, /not reached by this name/],
+    ['no host', { host: undefined }, /cannot be used by this name/],
     [
       'a name that was made to resolve here',
       { host: 'evil.example:4000', origin: 'http://evil.example:4000' },
-      /not reached by this name/,
+      /cannot be used by this name/,
     ],
-    ['the right name on another port', { host: '127.0.0.1:4001' }, /not reached by this name/],
-    ['the name without its port', { host: '127.0.0.1' }, /not reached by this name/],
+    ['the right name on another port', { host: '127.0.0.1:4001' }, /cannot be used by this name/],
+    ['the name without its port', { host: '127.0.0.1' }, /cannot be used by this name/],
     ['a form of another site', { fetchSite: 'cross-site' }, /another site/],
     ['another port of this machine', { fetchSite: 'same-site' }, /another site/],
     ['another origin', { origin: 'http://127.0.0.1:5000' }, /another origin/],
@@ -64,12 +64,12 @@ describe('the default port of the scheme, and case', () => {
     ['https', 443, 'console.example:443', 'https://console.example', undefined],
     ['https', 443, 'CONSOLE.Example', 'HTTPS://Console.example', undefined],
     // Another port, though it is the default of the other scheme.
-    ['https', 443, 'console.example:80', 'https://console.example', /not reached by this name/],
-    ['http', 80, 'console.example:443', 'http://console.example', /not reached by this name/],
-    ['https', 8443, 'console.example', 'https://console.example', /not reached by this name/],
+    ['https', 443, 'console.example:80', 'https://console.example', /cannot be used by this name/],
+    ['http', 80, 'console.example:443', 'http://console.example', /cannot be used by this name/],
+    ['https', 8443, 'console.example', 'https://console.example', /cannot be used by this name/],
     ['https', 443, 'console.example', 'http://console.example', /another origin/],
     ['https', 443, 'console.example', 'https://console.example:80', /another origin/],
-    ['https', 443, 'console.example.evil.example', undefined, /not reached by this name/],
+    ['https', 443, 'console.example.evil.example', undefined, /cannot be used by this name/],
   ] as const)('%s on %i, Host: %s, Origin: %s', ([scheme, port, host, origin, reason]) => {
     const known = hostsOf('0.0.0.0', port, ['Console.Example'], scheme);
     const said = refusal({ ...visit, host, origin }, known, scheme);
