@@ -190,11 +190,16 @@ export class Caller extends Deadline implements ChunkOwner {
     else this.#atClose = act;
   }
 
+  /** Writes the head of an answer that is a JSON text of so many bytes. */
+  beginJson(status: number, length: number, headers: string[]): void {
+    headers.push('content-type', 'application/json; charset=utf-8', 'content-length', String(length));
+    this.begin(status, headers);
+  }
+
   /** Answers with a JSON text. */
   answerJson(status: number, body: string, headers: string[] = []): void {
     const bytes = Buffer.from(body);
-    headers.push('content-type', 'application/json; charset=utf-8', 'content-length', String(bytes.length));
-    this.begin(status, headers);
+    this.beginJson(status, bytes.length, headers);
     this.end(this.request.method === 'HEAD' ? undefined : bytes);
   }
 

@@ -146,13 +146,7 @@ export class ConvertedPlain implements CallerListener, Interruptible {
         }
         this.#answer(result, result.usage, () => {
           const { json } = result;
-          const length = [
-            'content-type',
-            'application/json; charset=utf-8',
-            'content-length',
-            String(json.length),
-          ];
-          this.#options.caller.begin(200, [...this.#headers(headers), ...length]);
+          this.#options.caller.beginJson(200, json.length, this.#headers(headers));
           this.#unwritten = json;
           this.#pour();
         });
