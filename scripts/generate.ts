@@ -6,6 +6,7 @@ import { fieldReference } from '../src/resources/field-reference.ts';
 import { crdTemplate } from './chart/crd-template.ts';
 import { describedValues } from './chart/described-values.ts';
 import { chartReadme } from './chart/readme.ts';
+import { runbookText } from './chart/runbook.ts';
 import { valuesSchema } from './chart/values-schema.ts';
 import { controllerDashboard } from './dashboards/controller.ts';
 import { gatewayDashboard } from './dashboards/gateway.ts';
@@ -53,6 +54,7 @@ const generated: readonly Generated[] = [
     files: new Map([
       ['values.schema.json', `${JSON.stringify(valuesSchema(definitions, descriptions), undefined, 2)}\n`],
       ['README.md', chartReadme(textOf(chart, 'README.template.md'), values)],
+      ['RUNBOOK.md', runbookText(textOf(chart, 'RUNBOOK.md'))],
     ]),
   },
   {

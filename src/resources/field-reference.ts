@@ -27,7 +27,7 @@ function reasonLines(): string[] {
     '',
     '| reason | meaning |',
     '|---|---|',
-    ...Object.entries(reasons).map(([reason, meaning]) => `| \`${reason}\` | ${meaning} |`),
+    ...Object.entries(reasons).map(([reason, { meaning }]) => `| \`${reason}\` | ${meaning} |`),
   ];
 }
 

@@ -259,10 +259,10 @@ test('places are written as people do', () => {
   expect(fieldPath(['a\nb'])).toBe('["a\\nb"]');
 });
 
-test('reasons are CamelCase words that Kubernetes takes, each with a sentence', () => {
-  for (const [reason, meaning] of Object.entries(reasons)) {
+test('reasons are CamelCase words that Kubernetes takes, each with sentences', () => {
+  for (const [reason, { meaning, remedy }] of Object.entries(reasons)) {
     expect(reason).toMatch(/^[A-Z][A-Za-z0-9]{1,127}$/);
-    expect(meaning).toMatch(/^[A-Z].*\.$/);
+    for (const text of [meaning, remedy]) expect(text).toMatch(/^[A-Z`].*\.$/);
   }
 });
 
