@@ -11,8 +11,9 @@ import { createScanner, SyntaxKind } from 'typescript/unstable/ast';
 
 /** Files that are written in plain words. */
 const checked = [
-  'src/{console,kube,listen,observe,resources,routing,tls,upstream}/**/*.{ts,md}',
-  'src/{controller,convert,gateway,roles,runtime}/**/*.ts',
+  'src/{cli,console,kube,listen,observe,resources,routing,tls,upstream}/**/*.{ts,md}',
+  'src/{bin,controller,convert,gateway,roles,runtime}/**/*.ts',
+  'src/*.ts',
   'src/store/{*,folder/*}.ts',
   'charts/model-gateway/values.yaml',
 ];

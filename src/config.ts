@@ -14,15 +14,15 @@ export interface Address {
   readonly port: number;
 }
 
-/** What every long-running role needs. */
+/** The settings of every role that runs until a signal. */
 export interface ServingConfig {
   readonly adminListen: Address;
   readonly log: { readonly level: LogLevel; readonly format: LogFormat };
-  /** What the OTEL_* variables say. */
+  /** From the OTEL_* variables. */
   readonly otlp: ReturnType<typeof readOtlpSettings>;
 }
 
-/** What the traffic side needs. Bytes and whole seconds. */
+/** The settings of the traffic side, in bytes and whole seconds. */
 export interface TrafficConfig {
   readonly listen: Address;
   /** Certificate and key for HTTPS; undefined for plain HTTP. */
@@ -39,7 +39,7 @@ export interface TrafficConfig {
 export interface ClusterConfig extends ServingConfig {
   /** Namespaces to serve; `all` for every one; undefined for the one it runs in. */
   readonly namespaces: readonly string[] | 'all' | undefined;
-  /** Namespaces whose Secrets it may read, the sealing Secret aside; undefined for all that it serves. */
+  /** Namespaces whose Secrets it may read, besides the sealing Secret; undefined for all that it serves. */
   readonly secretNamespaces: readonly string[] | undefined;
   /** Undefined for the namespace it runs in: the pod's, or the kubeconfig context's. */
   readonly homeNamespace: string | undefined;
@@ -52,7 +52,7 @@ export interface ClusterConfig extends ServingConfig {
 
 export interface ControllerConfig extends ClusterConfig {
   readonly command: 'controller';
-  /** Undefined: made from the home namespace. */
+  /** If undefined, it is made from the home namespace. */
   readonly gatewayURL: string | undefined;
 }
 
@@ -67,7 +67,7 @@ export interface StandaloneConfig extends ServingConfig {
   readonly manifests: string;
   readonly data: string;
   readonly traffic: TrafficConfig;
-  /** Undefined: made from the address that traffic is listened on. */
+  /** If undefined, it is made from the address of the traffic port. */
   readonly gatewayURL: string | undefined;
   readonly console: boolean;
 }
@@ -76,7 +76,7 @@ export interface StartConfig extends Omit<StandaloneConfig, 'command'> {
   readonly command: 'start';
   /** A server to declare instead of the demo. */
   readonly upstream: string | undefined;
-  /** Whether the traffic address was asked for; if not, another port is taken where it is busy. */
+  /** Whether the traffic address was given; if not, another port is used if the default one is taken. */
   readonly listenGiven: boolean;
   readonly adminListenGiven: boolean;
 }
@@ -88,7 +88,7 @@ export interface SealConfig {
 
 export type Config = ControllerConfig | GatewayConfig | StandaloneConfig | StartConfig | SealConfig;
 
-/** A flag or variable that cannot be used; the message names it, its value, the reason and the remedy. */
+/** A flag or variable that cannot be used; the message names it, the value, the reason and the remedy. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -157,7 +157,7 @@ function readValues(command: Command, given: ReadonlyMap<string, unknown>, env: 
   return values as FlagValues;
 }
 
-/** A URL is refused because of the password in it: the refusal, which may be logged, must not repeat it. */
+/** A URL may be refused because of the password in it, which the message must not repeat: it may be logged. */
 function withoutPassword(text: string): string {
   return text.replaceAll(/:\/\/[^/"\s]{0,1024}@/g, '://…@');
 }
@@ -195,7 +195,7 @@ function configOf(command: Command, values: FlagValues, env: Env): Config {
       maxAttempts: values['max-attempts'] ?? 3,
     },
   };
-  // One key may hold three quarters of it (contract: Fair shares).
+  // One key may use three quarters of it, so that other keys always get a part.
   if (traffic.limits.maxBufferedBytes * 3 < traffic.limits.maxBodyBytes * 4) {
     throw new ConfigError(
       '--max-buffered-bytes must be at least four thirds of --max-body-bytes, or the largest body could never be read.',

@@ -11,14 +11,14 @@ const calledAs = basename(process.argv[1] ?? '').replace(/\.[a-z]+$/, '');
 // kubectl runs plugins by these names.
 const isPlugin = calledAs === 'kubectl-modelgateway';
 const isCompleter = calledAs === 'kubectl_complete-modelgateway';
-// `kubectl` completes what is not written out yet.
+// Words that kubectl completes may be incomplete.
 const args = isCompleter ? typed : ourSpelling(typed);
-// What runs as a server is not for kubectl.
+// kubectl gets no roles that run as a server.
 const ofKubectl = isPlugin || isCompleter;
 const roles = ofKubectl ? { seal: roleCommands.seal } : roleCommands;
 const name = ofKubectl ? 'kubectl modelgateway' : 'model-gateway';
 
-// Commands for people must answer at once, so nothing of the roles is loaded for them, nor the other way round.
+// Commands for people must start quickly, so they load nothing of the roles, and the roles load nothing of them.
 if (isCompleter || !isForRole(args)) {
   keepCompiled();
   const { runCommand } = await import('./cli/run.ts');
@@ -36,7 +36,7 @@ function isForRole([first]: readonly string[]): boolean {
   return Object.hasOwn(roles, first);
 }
 
-/** Halves the time until a command answers, from the second call on. In the user's own folder, where nobody else may write. */
+/** Halves the start of a command, from the second call on. The files are in a folder that only this user may write to. */
 function keepCompiled(): void {
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
   const caches = XDG_CACHE_HOME || (HOME ? join(HOME, '.cache') : LOCALAPPDATA);

@@ -3,8 +3,8 @@ import process from 'node:process';
 const oldest = [22, 19] as const;
 
 /**
- * Runs the program under the name that it was called by, which `main.ts` looks at. The three commands of the npm
- * package have a file of their own each, because Windows calls a file and not a link to it.
+ * Checks the version of Node.js and runs `main.ts`, which reads the name that the program was called by. Each command of
+ * the npm package has a file of its own, because Windows runs a file and not a link to it.
  */
 export async function runMain(): Promise<void> {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -15,11 +15,11 @@ export async function runMain(): Promise<void> {
     process.exit(1);
   }
   if (major < 24) leaveOutWarningsOf('SQLite');
-  // Not before the check: an older Node.js fails on the first file that it cannot parse, with a text that says nothing.
+  // After the check, because an older Node.js would fail on a file that it cannot parse, with an unclear message.
   await import('../main.ts');
 }
 
-/** Node.js 22 calls it an experiment, on the screen of whoever starts this; the lock that it is used for is tested there. */
+/** Hides the warning of Node.js 22 that a feature is experimental. Our tests run on that version too. */
 function leaveOutWarningsOf(feature: string): void {
   const printers = process.listeners('warning');
   process.removeAllListeners('warning');

@@ -1,4 +1,4 @@
-/** How long ago a time was, as kubectl shows ages: `42s`, `5m`, `3h`, `12d`; `never` for none. */
+/** How long ago a time was, as kubectl shows ages: `42s`, `5m`, `3h`, `12d`; `never` without a time. */
 export function ago(time: string | undefined, now: Date): string {
   if (time === undefined) return 'never';
   const seconds = Math.max(0, Math.floor((now.getTime() - Date.parse(time)) / 1_000));

@@ -6,7 +6,7 @@ import { exitCodes } from './exit-codes.ts';
 /**
  * Asks a yes-or-no question on a terminal; anything but `y` or `yes` is a no.
  *
- * @throws CommandError `usage` where nobody can answer, naming the flag that answers in advance; `failed` for a no
+ * @throws CommandError `usage` without a terminal, with the flag that answers in advance; `failed` for a no
  */
 export async function confirm(
   context: Pick<CommandContext, 'stdin' | 'err' | 'isTerminal' | 'signal'>,
@@ -14,7 +14,7 @@ export async function confirm(
   flag = '--yes',
 ): Promise<void> {
   if (!context.isTerminal.stdin) {
-    throw usageError(`${question} Nobody can answer here: add ${flag} if so.`);
+    throw usageError(`${question} There is no terminal to answer on: add ${flag} to do it.`);
   }
   context.err.write(`${question} [y/N] `);
   const lines = createInterface({ input: context.stdin, signal: context.signal });
@@ -27,5 +27,5 @@ export async function confirm(
   } finally {
     lines.close();
   }
-  throw new CommandError(exitCodes.failed, 'nothing was done.');
+  throw new CommandError(exitCodes.failed, 'nothing was changed.');
 }

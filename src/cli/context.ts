@@ -3,13 +3,13 @@ import type { Clock } from '../kube/clock.ts';
 import type { Declarations } from './edit/declarations.ts';
 import type { PlaceFlags } from './place.ts';
 
-/** What commands have besides their arguments. */
+/** What commands get besides their arguments. */
 export interface CommandContext {
-  /** What the program was called by, for messages: `model-gateway` or `kubectl modelgateway`. */
+  /** The name that the program was called by, for messages: `model-gateway` or `kubectl modelgateway`. */
   readonly calledAs: string;
-  /** The resources where the flags say: a cluster or a folder. Nothing is read before a method is called. */
+  /** The resources of the cluster or folder that the flags name. Nothing is read before a method is called. */
   declarations(flags: PlaceFlags): Promise<Declarations>;
-  /** For data; nothing else goes there. */
+  /** For data and nothing else. */
   readonly out: TextSink;
   /** For messages, questions and progress. */
   readonly err: TextSink;

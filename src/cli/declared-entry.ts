@@ -6,9 +6,8 @@ import { namedSecrets } from '../store/credentials.ts';
 import type { Credentials, NodeEntry } from '../store/store.ts';
 
 /**
- * A node as routing looks at it, for somebody who may not read Secrets: whether a credential resolves is what the
- * controller wrote into the condition CredentialsResolved. Where `hasStatus` is false nothing is known of it, and each
- * is taken to resolve.
+ * A node as routing sees it, for a person who may not read Secrets. Whether its credentials resolve is read from the
+ * condition CredentialsResolved. If `hasStatus` is false, there are no conditions, and all are assumed to resolve.
  */
 export function declaredEntry(resource: UpstreamNode, hasStatus: boolean): NodeEntry {
   const { metadata, spec } = resource;
@@ -30,7 +29,7 @@ function credentialsOf(node: UpstreamNode): Credentials {
   return condition?.status === 'True' || needsNone ? resolved(node) : { state: 'Pending' };
 }
 
-/** Nothing is ever sent from here, so the connection holds no credential. */
+/** No request is sent from here, so the connection holds no credential. */
 function resolved({ spec }: UpstreamNode): Credentials {
   const { baseURL, authentication, timeouts } = spec;
   const connection = { baseURL, authentication, headers: [], timeouts };

@@ -9,9 +9,9 @@ const notice =
   'This is the demo upstream of Model Gateway. There is no model in it: it only echoes. You said: ';
 
 /**
- * A stand-in for a model server, so that the quick start answers on a machine without one. It says of itself that it
- * echoes. Speaks `GET /v1/models` and `POST /v1/chat/completions`, plain and streamed, on loopback only.
- * Throws EADDRINUSE where the port is taken; port 0 takes any. `folder` is that of the manifests that declare it.
+ * Starts a small model server that only echoes, and says so, for a quick start on a machine without one. It answers
+ * `GET /v1/models` and `POST /v1/chat/completions`, plain and streamed, on loopback only. Port 0 means any port; throws
+ * EADDRINUSE if the port is taken. `folder` is the folder of the manifests that declare it.
  */
 export async function startDemoUpstream(
   port: number,
@@ -35,7 +35,7 @@ export async function startDemoUpstream(
   };
 }
 
-/** Whether the demo upstream that listens on a port is one that these manifests declare: another process serves them too. */
+/** Whether another process runs the demo upstream of these manifests on this port. */
 export async function isDemoOf(folder: string, port: number): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(askMs);
@@ -50,7 +50,7 @@ export async function isDemoOf(folder: string, port: number): Promise<boolean> {
 const folderHeader = 'x-demo-of';
 const askMs = 1_000;
 
-/** Says which folder without naming it. */
+/** Identifies a folder without its name. */
 function markOf(folder: string): string {
   return hash('sha256', folder, 'hex').slice(0, 16);
 }

@@ -9,14 +9,14 @@ import { declarationMessage } from './error-message.ts';
 import { exitCodeOf } from './exit-codes.ts';
 import { type WriteFlags, writeOptions } from './writing.ts';
 
-/** How often the editor is opened again; a script in place of an editor could make the same mistake for ever. */
+/** How often the editor is opened: a script in its place could repeat one mistake without end. */
 const mostRounds = 50;
 
 /**
- * Lets a person edit a resource in an editor, as `kubectl edit` does: what is refused comes back with the reason on top.
+ * Lets a person edit a resource in an editor, as `kubectl edit` does. A refused text is opened again, with the reason on top.
  *
- * @returns what was stored; undefined when nothing was changed
- * @throws CommandError when the person gives up or somebody else changed the same; then a copy of the text is kept
+ * @returns what was stored; undefined if nothing was changed
+ * @throws CommandError if the person gives up, or another person changed the same fields; then a copy of the text is kept
  */
 export async function editInEditor<K extends Kind>(
   context: CommandContext,
@@ -61,7 +61,7 @@ export async function editInEditor<K extends Kind>(
   throw await keptCopy(failure ?? new DeclarationError('Invalid', 'It was refused too often.'), file, text);
 }
 
-/** Stores the text. What others changed meanwhile stays, unless they changed the same fields. */
+/** Stores the text. Fields that other people changed since it was read stay, unless the text changes them too. */
 async function rewritten<K extends Kind>(
   { signal, err }: CommandContext,
   place: Declarations,
@@ -76,7 +76,7 @@ async function rewritten<K extends Kind>(
   } catch (error) {
     if (!(error instanceof DeclarationError) || error.reason !== 'Conflict') throw error;
     const now = await place.get(refOf(before), signal);
-    // Nobody changed it: another manager owns the field, and the error says so.
+    // It was not changed: another manager owns the field, and the error says so.
     if (now.version === before.version) throw error;
     const { parse } = await import('yaml');
     const [was, is, wished]: unknown[] = [before.manifest, now.manifest, text].map((each) => parse(each));
@@ -86,10 +86,10 @@ async function rewritten<K extends Kind>(
       const fields = (same.length > 0 ? same : theirs).join(', ');
       throw new DeclarationError(
         'Conflict',
-        `Somebody else changed ${fields} meanwhile; look at it and edit again.`,
+        `Another person changed ${fields} while you edited; look at it and edit again.`,
       );
     }
-    err.write(`Somebody else changed ${theirs.join(', ')} meanwhile; that stays.\n`);
+    err.write(`Another person changed ${theirs.join(', ')} while you edited; that stays.\n`);
     const after = await place.rewrite(before, text, { ...options, version: now.version }, signal);
     return { before: now, after };
   }
@@ -103,7 +103,7 @@ async function keptCopy(error: DeclarationError, file: EditedFile, text: string)
   );
 }
 
-/** What our own lines begin with; a manifest's own comments stay. */
+/** Starts our own lines, which are left out of the manifest; its own comments stay. */
 const mark = '#|';
 
 function headerOf(title: string, failure: DeclarationError | undefined): string {

@@ -6,7 +6,7 @@ import { resourceName } from './output.ts';
 import { textDiff } from './text-diff.ts';
 import type { WriteFlags } from './writing.ts';
 
-/** Says what an edit changed; a dry run shows it line by line. Nothing is said if nothing was stored. */
+/** Prints what an edit changed; a dry run prints the changed lines. Prints nothing if nothing was stored. */
 export function printEdit<K extends Kind>(
   { out, err }: CommandContext,
   { dryRun }: WriteFlags,

@@ -6,14 +6,14 @@ import { DeclarationError, type Declarations, type Declared, refOf } from './edi
 import type { Edit } from './edit/edit.ts';
 import { type WriteFlags, writeOptions } from './writing.ts';
 
-/** How often somebody else may be quicker before we give up. */
+/** How often the edit is tried if the resource keeps changing. */
 const mostTries = 5;
 
 /**
- * Edits a resource that was read before. What somebody else changed meanwhile stays; where it is one of the edited
- * fields, theirs wins and nothing is stored.
+ * Edits a resource that was read before. Fields that another person changed since then stay. If the edit changes one of
+ * them to another value, nothing is stored.
  *
- * @throws DeclarationError `Conflict` with the fields that somebody else changed to other values
+ * @throws DeclarationError `Conflict`, with the fields that another person changed to other values
  */
 export async function editResource<K extends Kind>(
   { signal }: CommandContext,
@@ -33,7 +33,7 @@ export async function editResource<K extends Kind>(
       if (!(error instanceof DeclarationError) || error.reason !== 'Conflict' || tries === mostTries)
         throw error;
       const now = await place.get(ref, signal);
-      // Nobody changed it: another manager owns the field, and the error says so.
+      // It was not changed: another manager owns the field, and the error says so.
       if (now.version === before.version) throw error;
       refuseIfTaken(read, now, edits);
       before = now;
@@ -54,7 +54,7 @@ function refuseIfTaken<K extends Kind>(read: Declared<K>, now: Declared<K>, edit
   const fields = taken.map(({ field }) => field).join(', ');
   throw new DeclarationError(
     'Conflict',
-    `Somebody else changed ${fields} meanwhile; look at it and try again.`,
+    `Another person changed ${fields} at the same time; look at it and try again.`,
     taken,
   );
 }

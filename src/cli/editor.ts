@@ -6,16 +6,16 @@ import { CommandError } from './command-error.ts';
 import type { CommandContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
 
-/** A file that people edit; it stays where it is until `remove`. */
+/** A file that a person edits; it exists until `remove`. */
 export interface EditedFile {
   readonly path: string;
-  /** Writes the text, waits until the editor ends, and answers what is in the file then. */
+  /** Writes the text, waits until the editor ends, and returns the text of the file. */
   edit(text: string): Promise<string>;
   write(text: string): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** The editor that the user wishes for; undefined where none is named and there is no terminal for the usual one. */
+/** The editor that the environment names, else the usual one; undefined if there is neither a name nor a terminal. */
 export function editorOf({
   env,
   isTerminal,
@@ -25,7 +25,7 @@ export function editorOf({
   return isTerminal.stdin ? (process.platform === 'win32' ? 'notepad' : 'vi') : undefined;
 }
 
-/** Opens a file of this name, that only the user may read, in a folder of its own. */
+/** Makes a new folder for a file of this name, which only this user may read. */
 export async function editedFile(editor: string, name: string): Promise<EditedFile> {
   const folder = await mkdtemp(join(tmpdir(), 'model-gateway-edit-'));
   const path = join(folder, name);
@@ -43,7 +43,7 @@ export async function editedFile(editor: string, name: string): Promise<EditedFi
 }
 
 function run(editor: string, path: string): Promise<void> {
-  // By a shell, because people write `code --wait`; the path is an argument of its own, so that blanks in it do no harm.
+  // In a shell, because people write `code --wait`. The path is an argument of its own, because it may contain blanks.
   const [command, args] =
     process.platform === 'win32'
       ? ([`${editor} "${path}"`, []] as const)

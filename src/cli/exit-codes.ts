@@ -1,6 +1,6 @@
 import type { DeclarationErrorReason } from './edit/declarations.ts';
 
-/** What the exit code of a command says. Programs rely on it: a code is never given another meaning. */
+/** What the exit code of a command means. Programs rely on it: a code never gets another meaning. */
 export const exitCodes = {
   done: 0,
   failed: 1,
@@ -18,12 +18,12 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 /** The table of `help exit-codes`. */
 export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
   done: 'done; a reader of the output that went away (| head) counts as done',
-  failed: 'failed; or of several names some failed, each in its own way',
-  usage: 'wrong usage: a flag, an argument, or a question that nobody can answer',
+  failed: 'failed; or several names failed, for different reasons',
+  usage: 'wrong usage: a flag, an argument, or a question without a terminal',
   notFound: 'not found',
-  forbidden: 'refused: this user may not',
-  conflict: 'conflict: it exists already, or somebody else changed or owns it',
-  invalid: 'refused: what was asked for is not valid',
+  forbidden: 'refused: this user has no permission',
+  conflict: 'conflict: it exists already, or another person changed or owns it',
+  invalid: 'refused: the request is not valid',
   unavailable: 'the cluster or the folder cannot be reached or read',
   timeout: 'not finished in time',
   interrupted: 'interrupted with Ctrl-C',

@@ -5,10 +5,10 @@ import { declarationMessage } from './error-message.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from './exit-codes.ts';
 
 /**
- * Does the same for several names, one after the other; one that fails does not stop the others. What failed is said
- * on stderr at once.
+ * Runs the same for several names, one after the other. A name that fails is reported on stderr at once, and the others
+ * follow.
  *
- * @throws CommandError at the end when one failed: with its exit code where all failures share it, else `failed`
+ * @throws CommandError at the end if a name failed: with the exit code that all failures share, else `failed`
  */
 export async function forEachName(
   context: Pick<CommandContext, 'err' | 'signal' | 'calledAs'>,

@@ -4,7 +4,7 @@ import { resourcePath } from '../kube/paths.ts';
 /** The labels that the chart gives to the pods of a gateway. */
 export const gatewayLabels = 'app.kubernetes.io/part-of=model-gateway,app.kubernetes.io/component=gateway';
 
-/** What is read of such a pod. */
+/** The fields of a pod that are read here. */
 export interface GatewayPodObject {
   readonly metadata?: { readonly namespace?: string; readonly name?: string };
   readonly spec?: {
@@ -16,7 +16,7 @@ export interface GatewayPodObject {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-/** The running pods of gateways, at most `limit`, in a namespace or in all of them. Throws ApiError. */
+/** The running pods of gateways, at most `limit`, in one namespace or in all. Throws ApiError. */
 export async function listGatewayPods(
   client: KubeClient,
   namespace: string | undefined,

@@ -1,4 +1,4 @@
-/** The base URL that callers use: `/v1` is added where the text, an http URL, has no path. Without a slash at the end. */
+/** The base URL that callers use, without a slash at the end. `/v1` is added if the text, an http URL, has no path. */
 export function gatewayURL(text: string): string {
   const url = new URL(text);
   return url.pathname === '/' ? `${url.origin}/v1` : text.replace(/\/+$/, '');

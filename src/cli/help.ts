@@ -4,30 +4,30 @@ import { placeFlags } from './place-flags.ts';
 import { selectorFlag } from './selector.ts';
 import { writeFlags } from './writing.ts';
 
-/** What `--help` says of a command besides its flags. */
-interface Told {
-  /** Lines below the first one, for what people must know. */
+/** What `--help` prints of a command besides its flags. */
+interface Explanation {
+  /** Lines below the description. */
   readonly notes?: readonly string[];
-  /** Two, as they are typed after the program's name; a test runs each. */
+  /** Two, as they are typed after the program's name. A test runs each. */
   readonly examples: readonly [string, ...string[]];
 }
 
-const told = new WeakMap<Command, Told>();
+const explanations = new WeakMap<Command, Explanation>();
 
 /** Gives a command its notes and its examples. */
-export function explained(command: Command, notes: Told): Command {
-  told.set(command, notes);
+export function explained(command: Command, notes: Explanation): Command {
+  explanations.set(command, notes);
   return command;
 }
 
 /** The examples that `--help` of a command shows, without the program's name. */
 export function examplesOf(command: Command): readonly string[] {
-  return told.get(command)?.examples ?? [];
+  return explanations.get(command)?.examples ?? [];
 }
 
 /** `--help` of a command, on one screen of 80 columns and 24 lines. */
 export function formatHelp(command: Command, helper: Help): string {
-  const notes = told.get(command);
+  const notes = explanations.get(command);
   const rows = [...subcommandRows(command, helper), ...optionRows(command, helper)];
   // `help flags` has those that many commands take.
   const leavesOut = (long: string): boolean =>
@@ -38,7 +38,7 @@ export function formatHelp(command: Command, helper: Help): string {
     `Usage: ${usage(command, helper)}`,
     ...(command.description() === '' ? [] : [command.description()]),
     ...(notes?.notes ?? []),
-    // The program itself says nothing before its commands, and its screen is full, as are those of roles.
+    // The help of the program itself, and that of the roles, fills a screen without this blank line.
     ...(rows.length === 0 || command.description() === '' || notes?.notes?.at(-1)?.endsWith(':') === true
       ? []
       : ['']),
@@ -68,8 +68,8 @@ export const helpTopics: Readonly<Record<string, (calledAs: string) => string>> 
         ['--home-namespace NS', "the controller's namespace, where a key is sealed"],
       ]),
       '',
-      'MODEL_GATEWAY_MANIFESTS, _DATA and _HOME_NAMESPACE stand for those flags.',
-      'Tables are coloured on a terminal alone; NO_COLOR=1 switches that off.',
+      'Variables for a folder: MODEL_GATEWAY_MANIFESTS, _DATA and _HOME_NAMESPACE.',
+      'Tables are coloured only on a terminal; NO_COLOR=1 switches that off.',
       '',
     ].join('\n'),
   'exit-codes': () =>

@@ -10,12 +10,12 @@ const repeated = {
   namespace: '-n',
 } as const satisfies Partial<Record<keyof PlaceFlags, string>>;
 
-/** A text for people whose commands, such as `model-gateway node sync NAME`, go where `flags` of this call went. */
+/** Adds the flags of this call to commands in a text, such as `model-gateway node sync NAME`, so that they use the same place. */
 export function hintedCommands(text: string, flags: PlaceFlags): string {
   const words = Object.entries(repeated).flatMap(([name, flag]) => {
     const value = flags[name as keyof typeof repeated];
     return value === undefined ? [] : [`${flag} ${shellWord(value)} `];
   });
-  // By a function: what stands in a folder's name is no reference to a part of the match.
+  // A function, because a folder's name may contain `$&`, which a text as replacement would interpret.
   return text.replaceAll(/\bmodel-gateway (?=(?:node|model) )/g, (program) => `${program}${words.join('')}`);
 }

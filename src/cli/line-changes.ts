@@ -1,9 +1,9 @@
 import { type ArrayChange, diffArrays } from 'diff';
 
-/** Larger differences are all of the old and all of the new: comparing costs the square of their number. */
+/** With more changes the texts count as wholly different, because the time grows with the square of the number. */
 const mostChanges = 4_000;
 
-/** The stretches of lines that are in both texts, in the old one alone (`removed`) or in the new one alone (`added`). */
+/** The runs of lines that are in both texts, only in the old one (`removed`), or only in the new one (`added`). */
 export function lineChanges(
   before: readonly string[],
   after: readonly string[],

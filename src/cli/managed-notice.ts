@@ -3,7 +3,7 @@ const advice = {
   removed: 'which may declare it again; remove it there too',
 } as const;
 
-/** A line for who changed or removed something that a tool keeps as Git has it. `managedBy` is undefined where none does. */
+/** A line for people who changed or removed what a tool keeps as it is in Git. Empty without `managedBy`. */
 export function managedNotice(
   name: string,
   managedBy: string | undefined,

@@ -3,10 +3,10 @@ import { ago } from './ago.ts';
 import type { CommandContext } from './context.ts';
 import type { Declarations } from './edit/declarations.ts';
 
-/** Most problems that a list warns of; `check` has them all. */
+/** Most problems that a list warns of; `check` reports all. */
 const mostListed = 5;
 
-/** The sentence for an empty list. What is not in force may be what was looked for, so an empty list proves nothing then. */
+/** The sentence for an empty list. It mentions files that are not wholly in force, because they may declare what is missing. */
 export async function noneFound(place: Declarations, sentence: string): Promise<string> {
   if ((await place.dataProblem?.()) !== undefined)
     return `${sentence}; the data folder cannot be read, see the warning.`;

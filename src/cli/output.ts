@@ -11,7 +11,7 @@ export interface OutputFlags {
   readonly output: OutputFormat;
 }
 
-/** A column of a table. Cells are made safe to print: a model's name may hold anything. */
+/** A column of a table. Cells are made safe to print, because a model's name may contain anything. */
 export interface Column<T> {
   /** The title, in capitals as kubectl writes it. */
   readonly title: string;
@@ -29,15 +29,15 @@ export function withOutput(command: Command, formats: readonly OutputFormat[] = 
   return command.addOption(option);
 }
 
-/** How things of one kind are printed. */
+/** How a list is printed. */
 export interface Listing<T> {
   readonly items: readonly T[];
   readonly columns: readonly Column<T>[];
-  /** What `-o json` and `yaml` show of an item. */
+  /** What `-o json` and `-o yaml` print for an item. */
   object(item: T): unknown;
-  /** What `-o name` shows. */
+  /** What `-o name` prints. */
   name(item: T): string;
-  /** Said on stderr when there are none and a table was asked for: `No nodes found in namespace default.` */
+  /** Printed on stderr in place of an empty table: `No nodes found in namespace default.` */
   readonly none: string;
 }
 
@@ -107,7 +107,7 @@ export function listText<T>(
   );
 }
 
-/** Whether stdout may be coloured: a terminal, and nobody said otherwise (no-color.org). */
+/** Whether stdout may be coloured: it is a terminal, and neither NO_COLOR (no-color.org) nor TERM=dumb is set. */
 export function hasColour({ isTerminal, env }: CommandContext): boolean {
   return isTerminal.stdout && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
 }

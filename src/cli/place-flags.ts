@@ -1,4 +1,4 @@
-/** The flags of every command that reads a cluster or a folder, with what `help flags` says of them. */
+/** The flags of every command that reads a cluster or a folder, with their help in `help flags`. */
 export const placeFlags: readonly (readonly [flags: string, help: string])[] = [
   ['-n, --namespace NAME', "default: the context's; in a folder: default"],
   ['-A, --all-namespaces', 'all namespaces, where a command lists'],

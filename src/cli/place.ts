@@ -10,7 +10,7 @@ import type { Declarations } from './edit/declarations.ts';
 import { exitCodes } from './exit-codes.ts';
 import { placeFlags } from './place-flags.ts';
 
-/** Where a command reads and writes, as its flags say: kubectl's own, or the folder of standalone mode. */
+/** The flags that say where a command reads and writes: a cluster, with kubectl's own flags, or a folder of manifests. */
 export interface PlaceFlags {
   readonly namespace?: string;
   readonly allNamespaces?: boolean;
@@ -22,7 +22,7 @@ export interface PlaceFlags {
   readonly requestTimeout?: number;
   readonly manifests?: string;
   readonly data?: string;
-  /** Where the controller runs and its sealing key is; looked for where it is not given. */
+  /** Where the controller runs and its sealing key is; searched for if absent. */
   readonly homeNamespace?: string;
 }
 
@@ -30,7 +30,7 @@ export interface PlaceFlags {
 export function withPlace(command: Command, scope: 'one' | 'many' = 'one'): Command {
   for (const [flags, help] of placeFlags) {
     if (flags.startsWith('-A') && scope === 'one') continue;
-    // commander takes what stands in angle brackets for a value.
+    // commander reads words in angle brackets as the placeholder of a value.
     const option = new Option(flags.replace(/ ([A-Z]+)$/, ' <$1>'), help).hideHelp();
     if (flags.startsWith('--as-group')) option.argParser(collected);
     if (flags.startsWith('--request-timeout')) option.argParser(duration);
@@ -44,12 +44,12 @@ export function listedNamespace(flags: PlaceFlags, place: Declarations): string 
   return flags.allNamespaces === true ? undefined : place.namespace;
 }
 
-/** Whether the flags or variables mean a folder of manifests. */
+/** Whether the flags or variables name a folder of manifests. */
 export function isFolder(flags: PlaceFlags, env: Env): boolean {
   return manifestsOf(flags, env) !== undefined;
 }
 
-/** Whether the place tells what the controller found: a folder does so by the data folder alone. */
+/** Whether the place has the status of resources. For a folder, it is in the data folder. */
 export function showsStatus(flags: PlaceFlags, env: Env): boolean {
   const manifests = manifestsOf(flags, env);
   if (manifests === undefined || dataOf(flags, env) !== undefined) return true;
@@ -84,13 +84,13 @@ const clusterFlags = {
   asGroup: '--as-group',
 } as const satisfies Partial<Record<keyof PlaceFlags, string>>;
 
-/** The first flag given that only a cluster understands. */
+/** The first of the given flags that apply only to a cluster. */
 function clusterFlag(flags: PlaceFlags): string | undefined {
   const found = Object.entries(clusterFlags).find(([name]) => flags[name as keyof PlaceFlags] !== undefined);
   return found?.[1];
 }
 
-/** The folder of manifests; a flag of the cluster wins over the variable. */
+/** The folder of manifests. A flag for a cluster takes precedence over the variable. */
 function manifestsOf(flags: PlaceFlags, env: Env): string | undefined {
   return (
     flags.manifests ??
@@ -102,7 +102,7 @@ function dataOf(flags: PlaceFlags, env: Env): string | undefined {
   return flags.data ?? (flags.manifests === undefined ? env['MODEL_GATEWAY_DATA'] || undefined : undefined);
 }
 
-/** The namespace that was named as the controller's; undefined has it looked for. */
+/** The namespace that was named as the controller's; if undefined, it is searched for. */
 export function homeNamespaceOf(flags: PlaceFlags, env: Env): string | undefined {
   return flags.homeNamespace ?? (env['MODEL_GATEWAY_HOME_NAMESPACE'] || undefined);
 }
@@ -145,7 +145,7 @@ async function openCluster(flags: PlaceFlags, env: Env): Promise<Declarations> {
   });
 }
 
-/** A client for the cluster that the flags mean. Throws CommandError where the kubeconfig cannot be used. */
+/** A client for the cluster that the flags name. Throws CommandError if the kubeconfig cannot be used. */
 export async function connectCluster(flags: PlaceFlags): Promise<KubeClient> {
   const { connectToCluster } = await import('../kube/connect-cluster.ts');
   const { kubeconfig, context, as, asGroup, requestTimeout } = flags;
@@ -159,7 +159,7 @@ export async function connectCluster(flags: PlaceFlags): Promise<KubeClient> {
       userAgent: `model-gateway-cli/${productVersion()}`,
     });
   } catch (error) {
-    // What stands in a kubeconfig is not repeated there, so the message is safe to show.
+    // The message quotes nothing of the kubeconfig, so it is safe to show.
     const reason = errorText(error);
     throw new CommandError(
       exitCodes.unavailable,

@@ -8,7 +8,7 @@ import { inheritSettings, newProgram } from './new-program.ts';
 /** A command as the program's help lists it. */
 export interface Entry {
   readonly summary: string;
-  /** Loaded when the command is called, so that none pays for another. */
+  /** Loads the command. Only the called command is loaded, so that each starts quickly. */
   readonly load: () => Promise<AddCommand>;
 }
 
@@ -65,11 +65,11 @@ const entries: Readonly<Record<string, Entry>> = {
 };
 
 /**
- * The program as far as these arguments need it: the command they name is loaded whole, of the others only the summary
- * is there. `all` loads every one, for tests.
+ * The program as far as these arguments need it: the command that they name is loaded, of the others there are only
+ * summaries. `all` loads every command, for tests.
  *
  * @param roles the commands that `main.ts` runs itself, listed first
- * @param more commands of rooms above this one, listed last
+ * @param more commands of folders that may import this one, listed last
  */
 export async function buildProgram(
   context: CommandContext,

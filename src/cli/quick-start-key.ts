@@ -19,7 +19,7 @@ export type ShownKey =
       readonly other: string | undefined;
     };
 
-/** What is known of the quick start's key now; undefined while the controller may still issue it. */
+/** The quick start's key, as far as it is known now; undefined while the controller may still issue it. */
 export async function shownKey(
   store: Pick<Store, 'get' | 'list' | 'readSecret'>,
   problems: readonly ManifestProblem[],
@@ -30,7 +30,7 @@ export async function shownKey(
   const key = store.get('APIKey', namespace, name);
   const reason = key === undefined ? whyAbsent(problems) : whyUnusable(key, nowMs);
   if (reason !== undefined || key?.spec.secretName === undefined) {
-    return { reason: reason ?? 'its text is known to its owner alone', other: otherKey(store, nowMs) };
+    return { reason: reason ?? 'only its owner knows its text', other: otherKey(store, nowMs) };
   }
   const secret = await store.readSecret(namespace, key.spec.secretName, signal);
   const text = secret === undefined ? undefined : secretValue(secret, 'apiKey');
@@ -63,7 +63,7 @@ function otherKey(store: Pick<Store, 'list'>, nowMs: number): string | undefined
   for (const { metadata, spec, status } of store.list('APIKey')) {
     const { namespace, name } = metadata;
     if (namespace === quickStartKey.namespace && name === quickStartKey.name) continue;
-    // A key that this start has not looked at yet has no status; its hash is in force all the same.
+    // A key without a status has not been reconciled since this start; its hash is in force all the same.
     const isRefused = conditionOf(status?.conditions, 'Ready')?.status === 'False';
     if (!spec.enabled || isExpired(spec.expirationTime, nowMs) || isRefused) continue;
     found.push(namespace === quickStartKey.namespace ? name : `${namespace}/${name}`);

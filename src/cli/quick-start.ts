@@ -13,9 +13,9 @@ const openAIURL = 'https://api.openai.com/v1';
 
 /** What the quick start found or made in its folder. */
 export interface QuickStart {
-  /** The node that the first request goes to; undefined when people have changed the folder to their liking. */
+  /** The node that the first request goes to; undefined if people declared other nodes. */
   readonly node: { readonly name: string; readonly kind: 'demo' | 'server' | 'openai' } | undefined;
-  /** Set when OpenAI is to be declared as soon as there is a recipient to seal its key to: call it then. */
+  /** Declares OpenAI, once there is a recipient to seal its key to. Undefined if it is not to be declared. */
   readonly declareOpenAI: ((recipient: string) => Promise<void>) | undefined;
   /** What people should know, a line each. */
   readonly notices: readonly string[];
@@ -23,8 +23,8 @@ export interface QuickStart {
 }
 
 /**
- * Makes the folder of manifests on the first run, and the demo upstream when that is what it declares. On later runs
- * nothing in it is changed, but for the demo's port where that is taken by another program.
+ * Makes the folder of manifests on the first run, and starts the demo upstream if the folder declares it. On later runs
+ * it changes nothing but the demo's port, if another program uses that.
  * Throws system errors such as EACCES with the path in them.
  */
 export async function prepareQuickStart(options: {
@@ -41,11 +41,11 @@ export async function prepareQuickStart(options: {
     await writeWhole(file(quickStartKeyFile), apiKeyManifest);
     await writeWhole(file('provider.yaml.example'), providerExample);
   }
-  // A start that was ended early may have left the key alone.
+  // A start that ended early may have written only the key.
   const hasNodes = found.some((name) => /\.(?:ya?ml|json)$/.test(name) && name !== quickStartKeyFile);
   const notices: string[] = [];
   const node = await declareNode();
-  // One that is declared must answer, even where another node comes first now.
+  // A declared demo must answer, even if another node comes first.
   const demo =
     node?.kind === 'demo' || existsSync(file('demo.yaml'))
       ? await startDeclaredDemo(file('demo.yaml'), notices)
@@ -92,15 +92,15 @@ export async function prepareQuickStart(options: {
   }
 }
 
-/** Whole or not at all: a start that is killed must not leave half a manifest that the next one takes for declared. */
+/** Writes a file at once, because the next start would take half a manifest of a killed start for a declared one. */
 async function writeWhole(path: string, text: string, mode = 0o666): Promise<void> {
   await writeFile(`${path}.new`, text, { mode });
   await rename(`${path}.new`, path);
 }
 
 /**
- * Starts the demo on the port that its manifest names; takes another and writes it there if another program has that port.
- * Where another process runs the demo of these manifests the file stays as it is: that process would lose its node.
+ * Starts the demo on the port of its manifest. If another program uses that port, it takes another one and writes it into
+ * the manifest, unless that program is the demo of these manifests in another process, which would lose its node.
  */
 async function startDeclaredDemo(
   path: string,
@@ -115,7 +115,7 @@ async function startDeclaredDemo(
   const text = await readFile(path, 'utf8');
   const document = parseDocument(text);
   const isYaml = document.errors.length === 0;
-  // A file that is not YAML keeps its last good version in force, whose port is most likely still in the text.
+  // If the file is not YAML, its last good version is in force, and the port is most likely still in the text.
   const found = isYaml ? document.getIn(['spec', 'baseURL']) : /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0];
   const declared = typeof found === 'string' ? URL.parse(found) : null;
   if (declared?.hostname !== '127.0.0.1') {
@@ -147,7 +147,7 @@ async function startDeclaredDemo(
 
 const notStarted = { port: 0, close: async () => {} };
 
-/** What the quick start prints once everything runs: short, aligned, and one command to paste. */
+/** What the quick start prints once everything runs, with one command to paste. */
 export function welcome(facts: {
   version: string;
   baseURL: string;
@@ -156,7 +156,7 @@ export function welcome(facts: {
   data: string;
   console: string | undefined;
   node: QuickStart['node'];
-  /** Whether the node's manifest is in force: as it stands, in its last good version, or not at all. */
+  /** Whether the node's manifest is in force: as it is now, in its last good version, or not at all. */
   inForce: 'Now' | 'Before' | 'Never';
   model: string | undefined;
   notices: readonly string[];
@@ -248,7 +248,7 @@ spec:
 
 const demoManifest = (
   port: number,
-): string => `# The demo upstream, which \`${startCommand}\` runs. It only echoes: there is no model in it. Delete this file to be rid of it.
+): string => `# The demo upstream, which \`${startCommand}\` runs. It only echoes: there is no model in it. To remove it, delete this file.
 ${head}kind: UpstreamNode
 metadata:
   name: demo

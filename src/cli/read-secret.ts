@@ -1,18 +1,17 @@
 import type { ReadStream } from 'node:tty';
 
 const longest = 16_384;
-/** A thousand names of models, each of the greatest length. */
+/** Enough for a thousand names of models of the greatest length. */
 const longestList = 1_000_000;
 
-/** Somebody pressed Ctrl-C or Ctrl-D instead of typing a secret. */
+/** The person pressed Ctrl-C or Ctrl-D instead of typing a secret. */
 export class GivenUp extends Error {
   override readonly name = 'GivenUp';
 }
 
 /**
- * Reads one line that is secret: from a prompt without echo where `input` is a terminal, else all that is piped in,
- * without the line end. Throws an Error when nothing comes (unless it may be empty), it is too long, and GivenUp when
- * Ctrl-C is pressed.
+ * Reads one line that is secret: by a prompt without echo if `input` is a terminal, else all of the input, without the
+ * line end. Throws an Error if it is empty (unless that is allowed) or too long, and GivenUp if Ctrl-C was pressed.
  */
 export async function readSecret(
   prompt: string,
@@ -39,9 +38,9 @@ export async function readSecret(
   }
 }
 
-/** All of stdin, up to `most` characters, without the last line end. Throws an Error when it is longer. */
+/** All of stdin, up to `most` characters, without the last line end. Throws an Error if it is longer. */
 export async function readAll(input: NodeJS.ReadableStream, most = longestList): Promise<string> {
-  // Pieces may end in the middle of a letter.
+  // A piece may end in the middle of a character.
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of input) {
@@ -51,7 +50,7 @@ export async function readAll(input: NodeJS.ReadableStream, most = longestList):
   return text.replace(/\r?\n$/, '');
 }
 
-/** Keys arrive one by one in raw mode: Enter ends, Backspace takes back, Ctrl-C and Ctrl-D give up. */
+/** In raw mode keys arrive one by one: Enter ends, Backspace deletes, Ctrl-C and Ctrl-D give up. */
 function readTyped(input: NodeJS.ReadableStream): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';

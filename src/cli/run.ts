@@ -13,16 +13,16 @@ import { buildProgram, type Entry } from './program.ts';
 import { ourSpelling } from './spellings.ts';
 import { usageMessage } from './usage-message.ts';
 
-/** How long a command may take to end after Ctrl-C before it is ended. */
+/** How long a command may take to end after Ctrl-C, before the process exits. */
 const graceMs = 2_000;
 
 /**
  * Runs one command for people with this process's own input and output, and ends the process with its exit code.
  *
- * @param args what stands behind the program's name
+ * @param args the arguments after the program's name
  * @param calledAs the program's name, for messages
  * @param roles the commands that are not run here, for the help and for completion
- * @param more commands of rooms above this one
+ * @param more commands of folders that may import this one
  */
 export async function runCommand(
   args: readonly string[],
@@ -40,7 +40,7 @@ export async function runCommand(
       setTimeout(() => process.exit(code), graceMs).unref();
     });
   }
-  // `| head` has read enough: that is no failure, and nothing is left to do.
+  // `| head` has read enough: this is no failure, and there is nothing left to do.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? exitCodes.done : exitCodes.failed);
   });
@@ -61,12 +61,12 @@ export async function runCommand(
     env,
   };
   const code = await exitCodeOfRun(args, context, roles, more);
-  // Pipes may take the last bytes later than the command ends.
+  // A pipe may take the last bytes after the command has ended.
   await new Promise((resolve) => stdout.write('', resolve));
   process.exit(code);
 }
 
-/** Runs one command and says what failed on `context.err`. Never throws. */
+/** Runs one command, and reports on `context.err` what failed. Never throws. */
 export async function exitCodeOfRun(
   typed: readonly string[],
   context: CommandContext,
@@ -120,7 +120,7 @@ function judged(
   }
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return { code: exitCodes.done, message: '' };
-    // A group without a command: its help is on stderr already.
+    // A group without a command: its help was printed on stderr.
     if (error.code === 'commander.help') return { code: exitCodes.usage, message: '' };
     const words = error.code === 'commander.unknownCommand' ? [] : named.map((command) => command.name());
     const message = usageMessage(error, [calledAs, ...words].join(' '));

@@ -6,7 +6,7 @@ import { recipientFile } from '../store/sealing.ts';
 import { clusterRecipient } from './edit/cluster-recipient.ts';
 import { DeclarationError } from './edit/declarations.ts';
 
-/** Longest time to look for the recipient in a cluster. */
+/** Longest search for the recipient in a cluster. */
 const longestMs = 30_000;
 
 export interface SealRequest {
@@ -15,20 +15,20 @@ export interface SealRequest {
   readonly baseURL: string | undefined;
   /** Default: the kubeconfig context's, else `default`. */
   readonly namespace: string | undefined;
-  /** Exactly one place to take the recipient from; the cluster where none is given. */
+  /** The recipient, or a data folder that holds it; if both are absent, it is read from the cluster. */
   readonly recipient: string | undefined;
   readonly data: string | undefined;
   readonly homeNamespace: string | undefined;
 }
 
-/** A `seal` that cannot be done; the message says what is missing or wrong and how to put it right. */
+/** A credential cannot be sealed; the message says what is missing or wrong, and how to fix it. */
 export class SealError extends Error {
   override readonly name = 'SealError';
 }
 
 /**
  * Encrypts a node's credential for its manifest and returns the lines to put under `spec`.
- * `readKey` asks for the credential, after everything else was found to be in order. Throws SealError.
+ * `readKey` asks for the credential; it is called after everything else was checked. Throws SealError.
  */
 export async function seal(
   request: SealRequest,

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Whether an object with these labels is meant. */
+/** Whether an object with these labels is selected. */
 export type Selector = (labels: Labels | undefined) => boolean;
 
 export interface SelectorFlags {
@@ -19,7 +19,7 @@ export function withSelector(command: Command): Command {
   return command.addOption(option.hideHelp());
 }
 
-/** Those of the list that the flag means; all without it. */
+/** The items that the flag selects; all without it. */
 export function selected<
   T extends { readonly resource: { readonly metadata: { readonly labels?: Labels | undefined } } },
 >(items: readonly T[], { selector }: SelectorFlags): readonly T[] {
@@ -34,7 +34,7 @@ const exists = new RegExp(`^(!?) *(${key})$`);
 const value = new RegExp(`^(?:${name})?$`);
 
 /**
- * Reads a label selector as kubectl takes it: `a=b,c!=d,e in (f,g),h notin (i),j,!k`. All of its parts must hold.
+ * Reads a label selector as kubectl takes it: `a=b,c!=d,e in (f,g),h notin (i),j,!k`. All of its parts must match.
  * @throws InvalidArgumentError for anything else
  */
 export function labelSelector(text: string): Selector {
@@ -55,7 +55,7 @@ function requirement(text: string): (labels: Labels) => boolean {
   throw new InvalidArgumentError('Give labels as kubectl takes them: team=a,tier!=b,stage in (x,y),!old.');
 }
 
-/** Not what every object has: `constructor` is a good name for a label. */
+/** Own labels only, because a label may be called `constructor`. */
 function labelOf(labels: Labels, name: string): string | undefined {
   return Object.hasOwn(labels, name) ? labels[name] : undefined;
 }

@@ -1,6 +1,6 @@
 import { placeFlags } from './place-flags.ts';
 
-/** What people of kubectl call our kinds, with the words of our commands. */
+/** Names of our kinds in kubectl, with the words of our commands. */
 const kinds: ReadonlyMap<string, string> = new Map(
   [
     ['node', 'node', 'nodes', 'upstreamnode', 'upstreamnodes', 'upnode'],
@@ -10,7 +10,7 @@ const kinds: ReadonlyMap<string, string> = new Map(
   ].flatMap(([ours = '', ...theirs]) => theirs.map((name) => [name, ours] as const)),
 );
 
-/** The flags that may stand before a command, and whether a value follows. */
+/** The flags that may come before a command, and whether a value follows. */
 const leading: ReadonlyMap<string, boolean> = new Map(
   placeFlags.flatMap(([flags]) => {
     const hasValue = / [A-Z]+$/.test(flags);
@@ -22,13 +22,13 @@ const leading: ReadonlyMap<string, boolean> = new Map(
 );
 
 /**
- * The arguments as our commands take them, of arguments as people of kubectl write them: `-n NS nodes`, `node list`,
+ * Turns arguments in the style of kubectl into those that our commands take: `-n NS nodes`, `node list`,
  * `get nodes`, `get node NAME`, `nodes NAME`, `--dry-run=client -o yaml`, `-v`.
  */
 export function ourSpelling(args: readonly string[]): readonly string[] {
   if (args.length === 1 && args[0] === '-v') return ['--version'];
   const moved = flagsBehind(args);
-  // Completion and help take words that are no call.
+  // Completion and help take words that are not run.
   if (moved[0] === '__complete' || moved[0] === 'help') return moved;
   return ourDryRun(ourCommand(moved));
 }
@@ -40,7 +40,7 @@ function flagsBehind(args: readonly string[]): readonly string[] {
     if (width === 0) break;
     at += width;
   }
-  // Without a command they are the flags of the quick start.
+  // Without a command these are flags of the quick start.
   if (at === 0 || at >= args.length || args[at]?.startsWith('-') === true) return args;
   const rest = args.slice(at);
   const end = rest.indexOf('--');
@@ -49,7 +49,7 @@ function flagsBehind(args: readonly string[]): readonly string[] {
     : [...rest.slice(0, end), ...args.slice(0, at), ...rest.slice(end)];
 }
 
-/** How many arguments a flag of a cluster or folder takes, itself included; 0 for what is none. */
+/** The number of arguments that a flag of `leading` takes, itself included; 0 for another argument. */
 function widthOf(arg: string): number {
   const name = arg.startsWith('--') ? (arg.split('=', 1)[0] ?? arg) : arg.slice(0, 2);
   const hasValue = leading.get(name);
@@ -74,7 +74,7 @@ function ourCommand([first = '', second = '', ...rest]: readonly string[]): read
   return kind !== undefined && isWord(second) ? [kind, 'show', second, ...rest] : args;
 }
 
-/** Nothing is stored by either of kubectl's dry runs, and ours prints the manifest where there is one to print. */
+/** Both of kubectl's dry runs store nothing. Ours also prints the manifest of a new resource, without `-o yaml`. */
 function ourDryRun(args: readonly string[]): readonly string[] {
   const isDry = args.some((arg) => /^--dry-run(?:=(?:client|server))?$/.test(arg));
   const prints = isDry && ['add', 'create'].includes(args[1] ?? '');

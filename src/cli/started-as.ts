@@ -3,7 +3,7 @@ import process from 'node:process';
 
 const isCheckout = import.meta.url.endsWith('.ts');
 
-/** How people begin a command here: in a checkout, whose sources are TypeScript, by `npx`, or installed. */
+/** How a command begins here: in a checkout, whose sources are TypeScript; by `npx`; or installed. */
 export const program = isCheckout
   ? 'npm start --silent --'
   : process.env['npm_command'] === 'exec'
@@ -13,7 +13,7 @@ export const program = isCheckout
 /** How people start the quick start here. */
 export const startCommand = isCheckout ? 'npm start' : program;
 
-/** A command on a folder, to be pasted into a shell: `model-gateway nodes --manifests DIR`. */
+/** A command for a folder, to be pasted into a shell: `model-gateway nodes --manifests DIR`. */
 export function folderCommand(command: string, folder: { manifests: string; data: string }): string {
   const manifests = resolve(folder.manifests);
   const data = resolve(folder.data);

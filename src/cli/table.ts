@@ -1,3 +1,5 @@
+import { styleText } from 'node:util';
+
 /** How a cell is coloured on a terminal. */
 export type Tint = 'good' | 'bad' | 'warn' | 'faint';
 
@@ -6,12 +8,12 @@ interface Cell {
   readonly tint: Tint | undefined;
 }
 
-const codes: Readonly<Record<Tint, number>> = { good: 32, bad: 31, warn: 33, faint: 2 };
+const styles = { good: 'green', bad: 'red', warn: 'yellow', faint: 'dim' } as const;
 const gap = 3;
 
 /**
- * Rows with aligned columns, a line each. Colours do not disturb the alignment; the last column is not padded.
- * `widths` are the least widths of the columns; they grow, so that rows printed later align with these.
+ * Rows with aligned columns, a line each. The last column is not padded.
+ * `widths` are the minimum widths of the columns; this call raises them, so that rows printed later align with these.
  */
 export function table(rows: readonly (readonly Cell[])[], colour: boolean, widths: number[] = []): string {
   const printed = rows.map((row) => row.map(({ text, tint }) => ({ text: oneLine(text), tint })));
@@ -38,10 +40,11 @@ export function plainCells(...texts: string[]): Cell[] {
 
 /** Coloured text for a terminal; the text itself elsewhere. */
 export function tinted(text: string, tint: Tint | undefined, colour: boolean): string {
-  return colour && tint !== undefined && text !== '' ? `\u001b[${codes[tint]}m${text}\u001b[0m` : text;
+  if (!colour || tint === undefined || text === '') return text;
+  return styleText(styles[tint], text, { validateStream: false });
 }
 
-/** Text that a terminal cannot take for a command: line ends become blanks, control characters `\u{…}`. */
+/** Text without characters that control a terminal: line ends become blanks, control characters `\u{…}`. */
 export function oneLine(text: string): string {
   return text
     .replaceAll(/\s+/g, (blank) => (blank.includes('\n') ? ' ' : blank))
@@ -49,7 +52,7 @@ export function oneLine(text: string): string {
     .replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
 }
 
-/** Columns of a terminal that a text takes: two for East Asian wide characters and most symbols of emotion. */
+/** Columns of a terminal that a text takes: two for East Asian wide characters and emoji. */
 function columns(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;

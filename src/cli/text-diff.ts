@@ -5,7 +5,7 @@ const around = 3;
 
 type Line = readonly [mark: ' ' | '-' | '+', text: string];
 
-/** The differences of two texts, line by line as `diff -u` writes them without file names; empty where there are none. */
+/** The differences of two texts, as `diff -u` prints them but without file names; empty if there are none. */
 export function textDiff(before: string, after: string): string {
   if (before === after) return '';
   const lines = compared(before, after);

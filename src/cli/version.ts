@@ -10,7 +10,7 @@ import { exitCodes } from './exit-codes.ts';
 import { explained } from './help.ts';
 import { type OutputFlags, printData, withOutput } from './output.ts';
 import { connectCluster, isFolder, type PlaceFlags, withPlace } from './place.ts';
-import { table } from './table.ts';
+import { plainCells, table } from './table.ts';
 
 interface Flags extends PlaceFlags, OutputFlags {
   readonly client?: boolean;
@@ -49,13 +49,8 @@ async function showVersions(context: CommandContext, flags: Flags): Promise<void
   if (flags.output === 'json' || flags.output === 'yaml')
     await printData(context, flags.output, { versions: parts });
   else {
-    const cell = (text: string) => ({ text, tint: undefined });
-    context.out.write(
-      table(
-        parts.map(({ name, version, where }) => [cell(`${name}:`), cell(version), cell(where)]),
-        false,
-      ),
-    );
+    const rows = parts.map(({ name, version, where }) => plainCells(`${name}:`, version, where));
+    context.out.write(table(rows, false));
   }
   if (failure !== undefined) throw failure;
 }
@@ -80,7 +75,7 @@ async function deployments(client: KubeClient, namespace: string, signal: AbortS
       query: { labelSelector: partOf, limit: 100 },
       signal,
     });
-  // Most people may look into their own namespace alone, and some not even there: then there is nothing to tell.
+  // Most people may read only their own namespace, and some not even that: then nothing is printed.
   const found = await list(undefined)
     .catch(() => list(namespace))
     .catch(() => undefined);

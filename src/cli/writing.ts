@@ -13,7 +13,7 @@ export const writeFlags: readonly (readonly [flags: string, help: string])[] = [
   ['--force', 'take over fields that another field manager owns'],
 ];
 
-/** Adds `writeFlags` to a command. Like `placeFlags` they stand in `help flags`. */
+/** Adds `writeFlags` to a command. Like `placeFlags`, they are in `help flags`, not in `--help` of the command. */
 export function withWriting(command: Command): Command {
   for (const [flags, help] of writeFlags) command.addOption(new Option(flags, help).hideHelp());
   return command;

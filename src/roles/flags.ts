@@ -7,7 +7,7 @@ import type { roleSummaries } from './role-summaries.ts';
 
 export type Command = keyof typeof roleSummaries;
 
-/** What ends the `--help` of each, as it is typed after the program's name. */
+/** The examples in the `--help` of each role, as they are typed after the program's name. */
 export const roleExamples: Readonly<Record<Command, readonly [string, ...string[]]>> = {
   start: ['start', 'start --upstream http://127.0.0.1:11434/v1'],
   standalone: [
@@ -78,13 +78,13 @@ export interface Flag {
   readonly repeatable?: true;
   readonly schema: z.ZodType;
   readonly help: string;
-  /** What `--help` says of the default; `start` falls back to `local`. */
+  /** The default, as `--help` shows it. `start` uses `local` if it has none of its own. */
   readonly preset?: Partial<Record<'cluster' | 'local' | 'start', string>>;
   /** The help of another flag names it, so that `--help` fits a screen. */
   readonly hidden?: true;
 }
 
-/** Every flag. The environment variable of `--some-flag` is `MODEL_GATEWAY_SOME_FLAG`; lists are separated by commas. */
+/** Every flag. The environment variable of `--some-flag` is `MODEL_GATEWAY_SOME_FLAG`; the values of a list are separated by commas. */
 export const flags = {
   manifests: {
     commands: ['standalone', 'start'],
@@ -153,7 +153,7 @@ export const flags = {
     value: 'NAME',
     repeatable: true,
     schema: z.array(z.literal('-').or(namespaceName)).min(1).max(100),
-    help: 'where it may read Secrets; - nowhere',
+    help: 'where it may read Secrets; - for nowhere',
     preset: { cluster: 'all served' },
   },
   'home-namespace': {

@@ -301,7 +301,7 @@ describe('route explain', () => {
     const viewer = await userWith('viewer', { kind: 'Role', name: 'viewer' });
     const blind = await runHere(['route', 'explain', 'cli-m', '--kubeconfig', viewer]);
     expect(blind.stdout).toMatch(/^1 +\S+\/failing +25 %/m);
-    expect(blind.stderr).toContain(`lacks the right to get pods/proxy there`);
+    expect(blind.stderr).toContain(`has no permission to get pods/proxy there`);
   });
 
   /** A pod object for the gateway process, as a kubelet would report it. */

@@ -142,7 +142,7 @@ sed -i 's/${from}/${to}/' "$1"
   expect(apart).toEqual({
     code: 0,
     stdout: 'upstreamnode.modelgateway.dev/openai edited\n',
-    stderr: 'Somebody else changed spec.weight meanwhile; that stays.\n',
+    stderr: 'Another person changed spec.weight while you edited; that stays.\n',
   });
   expect((await resources.get('UpstreamNode', namespace, 'openai')).spec).toMatchObject({
     priority: 60,
@@ -151,7 +151,7 @@ sed -i 's/${from}/${to}/' "$1"
   const same = await editWhile({ spec: { priority: 99 } }, 'priority: 60', 'priority: 61');
   expect(same.code).toBe(5);
   expect(same.stderr).toMatch(
-    /Somebody else changed spec\.priority meanwhile; look at it and edit again\.\nWhat you wrote is kept in /,
+    /Another person changed spec\.priority while you edited; look at it and edit again\.\nWhat you wrote is kept in /,
   );
   expect((await resources.get('UpstreamNode', namespace, 'openai')).spec).toMatchObject({ priority: 99 });
 

@@ -299,7 +299,7 @@ describe('rights and failures', () => {
           return message;
         };
         const edit = [{ path: ['spec', 'enabled'], value: false }];
-        const ask = 'ask an admin of the cluster for the right.';
+        const ask = 'ask an admin of the cluster for the permission.';
         const may = (verb: string, what: string) =>
           `${user} may not ${verb} ${what} in namespace ${namespace}; ${ask}`;
         const nodes = 'upstreamnodes.modelgateway.dev';

@@ -188,7 +188,7 @@ export const nodeSteps: readonly CliStep[] = [
   { run: 'node show local', out: /set, from the Secret keys, entry ollama/ },
   { run: 'node edit local --clear-api-key', out: [`${local} edited`] },
   { run: 'node show local', out: /none/ },
-  { run: 'node edit local --api-key-prompt', code: 2, err: /nobody can type a key here/ },
+  { run: 'node edit local --api-key-prompt', code: 2, err: /there is no terminal to type a key on/ },
   // edit in an editor
   { run: 'node edit openai', env: { EDITOR: 'true' }, out: [], err: ['Edit cancelled, no changes made.'] },
   {
@@ -277,7 +277,7 @@ export const nodeSteps: readonly CliStep[] = [
   {
     run: 'node delete local',
     code: 2,
-    err: /Delete the node local .*\? Nobody can answer here: add --yes if so\./,
+    err: /Delete the node local .*\? There is no terminal to answer on: add --yes to do it\./,
   },
   {
     run: 'node delete local openai --dry-run',

@@ -207,7 +207,7 @@ writeFileSync(file, readFileSync(file, 'utf8').replace('priority: 50', 'priority
   });
   expect(code).toBe(5);
   expect(stderr).toMatch(
-    /Somebody else changed spec\.priority meanwhile; look at it and edit again\.\nWhat you wrote is kept in /,
+    /Another person changed spec\.priority while you edited; look at it and edit again\.\nWhat you wrote is kept in /,
   );
   expect(await readFile(join(folders.manifests, 'nodes.yaml'), 'utf8')).toContain('priority: 60');
 });

@@ -26,7 +26,7 @@ test('patterns by the command: models go at once and for callers, and come back 
 
   const left = await edit('--new-models', 'disabled');
   expect(left.code).toBe(0);
-  expect(left.stderr).toContain('Those known already stay as they are (3 of 3 enabled)');
+  expect(left.stderr).toContain('Known models stay as they are (3 of 3 enabled)');
   await serves('one:free', true);
 
   const listings = upstream.requestsTo('/models').length;

@@ -1,6 +1,6 @@
-/** What the rules are judged by besides the files. */
+/** What rules depend on besides the files. */
 export interface Circumstances {
-  /** Whose nodes every namespace may use, where they admit it. */
+  /** The namespace whose nodes may serve keys of every namespace, if they admit it. */
   readonly homeNamespace: string;
   readonly now: Date;
 }

@@ -48,8 +48,8 @@ export const addCheck: AddCommand = (program, context) => {
   completes(command, 'file');
   explained(command, {
     notes: [
-      'Nothing is contacted. Other kinds are passed over, and so are Helm templates;',
-      'a Kustomize folder is read as it stands: to judge the result, pipe it in.',
+      'It sends no requests, and leaves out other kinds and Helm templates. Files of a',
+      'Kustomize folder are checked as they are: pipe in the result to check that.',
       'Exit code 1: there was an error, or with --strict a warning. Keys are not shown.',
     ],
     examples: ['check manifests', 'check manifests --strict -o sarif > check.sarif'],
@@ -91,14 +91,14 @@ async function readPath(
   return findings;
 }
 
-/** From the folder that the command was called in, as code scanning wants it; the whole path for files elsewhere. */
+/** The path from the working directory, as code scanning needs it; the absolute path for files elsewhere. */
 function shown(dir: string, file: string): string {
   const path = resolve(dir, file);
   const below = relative('', path);
   return (below.startsWith('..') ? path : below).split(sep).join('/');
 }
 
-/** Whether a path is a file and not a folder. Throws CommandError where it is neither, or too large. */
+/** Whether a path is a file and not a folder. Throws CommandError if it is neither, or too large. */
 async function isFile(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() === true) return false;
@@ -117,10 +117,7 @@ async function readText({ stdin }: CommandContext): Promise<string> {
     pieces.push(Buffer.from(piece));
     bytes += piece.length;
     if (bytes <= mostPiped) continue;
-    throw new CommandError(
-      exitCodes.invalid,
-      `more than ${mostPiped} bytes are piped in; check them in parts.`,
-    );
+    throw new CommandError(exitCodes.invalid, `stdin has more than ${mostPiped} bytes; check it in parts.`);
   }
   return Buffer.concat(pieces).toString('utf8');
 }
@@ -149,7 +146,7 @@ function summary({ files, objects, foreign }: CheckedFolder, findings: readonly 
     const found = findings.filter((each) => each.level === level).length;
     return `${found} ${level}${found === 1 ? '' : 's'}`;
   };
-  const passed = foreign === 0 ? '' : `, and passed over ${foreign} of other kinds`;
+  const passed = foreign === 0 ? '' : `, left out ${foreign} of other kinds`;
   const read = `Checked ${objects.length} object${objects.length === 1 ? '' : 's'} in ${files} file${files === 1 ? '' : 's'}${passed}`;
   return `${read}: ${count('error')}, ${count('warning')}, ${count('note')}.`;
 }

@@ -4,7 +4,7 @@ import type { Finding } from './finding.ts';
 import type { CheckedFolder } from './folder.ts';
 import { objectFinding } from './object-finding.ts';
 
-/** Rules about documents as such, whatever they declare. */
+/** The rules for documents of every kind. */
 export function documentFindings(folder: CheckedFolder): Finding[] {
   return [...schema(folder), ...duplicates(folder), ...serverFields(folder), ...clearSecrets(folder)];
 }
@@ -38,7 +38,7 @@ function duplicates({ objects }: CheckedFolder): Finding[] {
   return findings;
 }
 
-/** What only the API server writes, and what an apply of it does. */
+/** Fields that only the API server writes. */
 const serverFieldNames = [
   'status',
   'metadata.uid',
@@ -55,7 +55,7 @@ function serverFields({ objects }: CheckedFolder): Finding[] {
         'server-field',
         object,
         field,
-        'this is the API server’s to write',
+        'only the API server writes this field',
         'remove it from the manifest',
       ),
     );
@@ -78,7 +78,7 @@ function clearSecrets({ objects }: CheckedFolder): Finding[] {
     if (resource?.kind !== 'Secret' || Object.keys(resource.data).length === 0) return [];
     const raw = object.raw() as Record<string, unknown>;
     const field = raw['stringData'] === undefined ? 'data' : 'stringData';
-    const message = `whoever reads the file reads what the Secret holds${field === 'data' ? ': base64 is no encryption' : ''}`;
+    const message = `everybody who can read the file can read the Secret${field === 'data' ? ': base64 is not encryption' : ''}`;
     const remedy = 'keep it out of Git, or seal the credential with `model-gateway seal`';
     return [objectFinding('secret-in-clear', object, field, message, remedy)];
   });

@@ -16,16 +16,16 @@ import { type Finding, finding, keyTextOffsets } from './finding.ts';
 /** One object of a file, as far as it could be read. */
 export interface CheckedObject {
   readonly file: string;
-  /** `Kind/namespace/name`, where it says that much. */
+  /** `Kind/namespace/name`; undefined if the document does not say it. */
   readonly id: string | undefined;
-  /** Undefined for one that is not valid, or not for us. */
+  /** Undefined if the object is not valid, or of another API. */
   readonly resource: Resource | undefined;
   readonly problems: readonly Problem[];
-  /** The kind, where it is for others to read. */
+  /** The kind of an object of another API; undefined for one of ours. */
   readonly foreign: string | undefined;
-  /** What stands in the file, before defaults. Parses the document again. */
+  /** The object in the file, without defaults. Parses the document again. */
   raw(): unknown;
-  /** Where a field stands: `spec.models[2].name`. Parses the document again. */
+  /** The place of a field such as `spec.models[2].name`. Parses the document again. */
   place(field: string): Place;
 }
 
@@ -41,10 +41,10 @@ export interface CheckedFile {
 }
 
 const template = /\{\{[^{}\n]*\}\}/;
-// The parser's own messages quote the text, and problems are found by our own reading before.
+// The parser's own messages quote the text. Our own reading reports problems before.
 const yamlOptions = { stringKeys: true, prettyErrors: false, logLevel: 'silent' } as const;
 
-/** Reads the objects of a file, and finds what can be told of the text alone. */
+/** Reads the objects of a file, with the findings that need only its text. */
 export function readFile(file: string, text: string): CheckedFile {
   const objects: CheckedObject[] = [];
   const findings: Finding[] = keyTextFindings(file, text);
@@ -71,7 +71,7 @@ function guarded(file: string, findings: Finding[], document: DocumentText, read
   const place = { file, object: undefined, field: '', column: 1 };
   if (template.test(document.text)) {
     if (!document.text.includes('modelgateway.dev/')) return;
-    const message = 'this is a template, which is not judged';
+    const message = 'this is a template, which is not checked';
     const remedy = 'pipe the rendered manifests into `model-gateway check -`';
     findings.push(finding('not-judged', { ...place, line: document.line, message, remedy }));
     return;
@@ -136,13 +136,13 @@ function checked(file: string, declared: Declared, item: number, parse: () => Pa
   };
 }
 
-/** As `parseManifest` tells them apart. */
+/** By the same rule as `parseManifest`. */
 function isList({ contents }: Document): boolean {
   if (!isMap(contents) || contents.get('kind') !== 'List') return false;
   return contents.get('apiVersion') === 'v1' && isSeq(contents.get('items'));
 }
 
-/** Keys in clear, wherever they stand: in fields, in comments, in what is not YAML. */
+/** Keys in clear text anywhere: in fields, in comments, and in files that are not YAML. */
 function keyTextFindings(file: string, text: string): Finding[] {
   const offsets = keyTextOffsets(text);
   if (offsets.length === 0) return [];
@@ -158,13 +158,13 @@ function keyTextFindings(file: string, text: string): Finding[] {
       column: col,
       object: undefined,
       field: fieldIn(documents, offset) ?? '',
-      message: 'this text looks like a key, and whoever reads the file can use it',
+      message: 'this text looks like a key, and everybody who can read the file can use it',
       remedy: 'revoke it; keep the new one in a Secret outside of Git, or seal it with `model-gateway seal`',
     });
   });
 }
 
-/** Keys are rare, so the files that hold one may cost a parse; one that is not YAML has no fields. */
+/** Keys are rare, so a file with one may be parsed again. A file that is not YAML has no fields. */
 function parsedSafely(text: string): Document[] {
   if (text.length > 1_000_000) return [];
   try {
@@ -180,7 +180,7 @@ function fieldIn(documents: readonly Document[], offset: number): string | undef
   return document && fieldAt(document.contents, offset);
 }
 
-/** The field whose scalar holds an offset; undefined where none does, as in a comment. */
+/** The field whose value contains an offset; undefined if none does, such as in a comment. */
 function fieldAt(node: unknown, offset: number): string | undefined {
   if (isMap(node)) {
     const pair = node.items.find(({ value }) => holds(value, offset));

@@ -6,29 +6,29 @@ import { type CheckedObject, readFile } from './documents.ts';
 import { type Finding, finding } from './finding.ts';
 import { isNotMeantForUs, secretMadeBy } from './foreign.ts';
 
-/** A valid resource with where it stands. */
+/** A valid resource and its place. */
 export interface CheckedResource<R> {
   readonly resource: R;
   readonly object: CheckedObject;
 }
 
-/** What a folder declares, as far as it is valid. */
+/** What a folder declares. */
 export interface CheckedFolder {
   /** Objects of ours, valid or not. */
   readonly objects: readonly CheckedObject[];
   readonly nodes: readonly CheckedResource<UpstreamNode>[];
   readonly keys: readonly CheckedResource<ApiKey | MasterKey>[];
   readonly secrets: ReadonlyMap<string, Secret>;
-  /** Secrets, as `namespace/name`, that something in the folder makes without showing what they hold. */
+  /** Secrets, as `namespace/name`, that an object in the folder creates without their content. */
   readonly madeSecrets: ReadonlySet<string>;
-  /** Namespaces that some document names, of whatever kind. */
+  /** Namespaces that documents of any kind name. */
   readonly namespaces: ReadonlySet<string>;
-  /** Objects that are for others to read. */
+  /** The number of objects of other APIs. */
   readonly foreign: number;
   readonly files: number;
 }
 
-/** Collects what files declare; `findings` is what their texts alone tell. */
+/** Collects what files declare. */
 export class FolderReading {
   readonly #objects: CheckedObject[] = [];
   readonly #nodes: CheckedResource<UpstreamNode>[] = [];
@@ -39,7 +39,7 @@ export class FolderReading {
   #foreign = 0;
   #files = 0;
 
-  /** Takes a file and gives what is wrong with it by itself. */
+  /** Reads a file, and returns the findings that need no other file. */
   add(file: string, text: string): readonly Finding[] {
     this.#files += 1;
     const { objects, findings } = readFile(file, text);
@@ -47,8 +47,8 @@ export class FolderReading {
     for (const object of objects) this.#take(object);
     if (!/^kustomization\.ya?ml$/i.test(base)) return findings;
     const place = { file, line: 1, column: 1, object: undefined, field: '' };
-    const message = 'kustomizations are not followed: the files below are judged as they stand';
-    const remedy = 'to judge what is applied: kustomize build DIR | model-gateway check -';
+    const message = 'kustomizations are not followed: the files below are checked as they are';
+    const remedy = 'to check what is applied: kustomize build DIR | model-gateway check -';
     return [...findings, finding('not-judged', { ...place, message, remedy })];
   }
 

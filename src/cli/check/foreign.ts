@@ -6,8 +6,8 @@ const kinds = ['UpstreamNode', 'APIKey', 'MasterKey'];
 const tellingFields = ['baseURL', 'apiKeySecretRef', 'encryptedAPIKey', 'manualModels', 'callerNamespaces'];
 
 /**
- * Whether a document that is none of ours, as it stands, was not meant to be: values of a chart, a kustomization, an
- * object of another API whose kind has the same name. Mistyped ones of ours are not.
+ * Whether a document is meant for another program: values of a chart, a kustomization, an object of another API whose kind
+ * has the same name. False for an object of ours with a typing error.
  */
 export function isNotMeantForUs(document: unknown): boolean {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) return true;
@@ -23,7 +23,7 @@ export function isNotMeantForUs(document: unknown): boolean {
   );
 }
 
-/** The Secret that a foreign object makes, as `namespace/name`: those that keep Secrets in Git, or fetch them. */
+/** The Secret, as `namespace/name`, that an object of another API creates, such as a SealedSecret or ExternalSecret. */
 export function secretMadeBy(document: unknown): string | undefined {
   if (typeof document !== 'object' || document === null) return undefined;
   const { kind, metadata, spec, sops } = document as Record<string, unknown>;

@@ -5,7 +5,7 @@ import type { CheckedFolder } from './folder.ts';
 import { keyFindings } from './key-rules.ts';
 import { nodeFindings } from './node-rules.ts';
 
-/** Everything that is wrong with what a folder declares. Pure. */
+/** The findings of all rules about what a folder declares. Pure. */
 export function judge(folder: CheckedFolder, circumstances: Circumstances): Finding[] {
   return [...documentFindings(folder), ...nodeFindings(folder), ...keyFindings(folder, circumstances)];
 }

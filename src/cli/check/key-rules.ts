@@ -25,15 +25,15 @@ export function keyFindings(folder: CheckedFolder, circumstances: Circumstances)
   ];
 }
 
-/** What the nodes that a key may use serve, as far as manifests tell. */
+/** The models of the nodes that a key may use, as far as manifests declare them. */
 interface Reach {
   readonly nodes: number;
   readonly names: ReadonlySet<string>;
-  /** Nodes that are asked for their models while the gateway runs. */
+  /** Nodes whose models are discovered while the gateway runs. */
   readonly discovering: readonly string[];
 }
 
-/** Keys of one namespace that accept the same namespaces share one answer: there may be many thousands. */
+/** Keys of one namespace that accept the same namespaces share one result, because there may be many thousands. */
 function reaches(folder: CheckedFolder, homeNamespace: string): (key: ApiKey) => Reach {
   const known = new Map<string, Reach>();
   const namesOf = new Map<UpstreamNode, Iterable<string>>();
@@ -60,7 +60,7 @@ function models(
   { resource, object }: CheckedResource<ApiKey>,
   reach: Reach,
 ): Finding[] {
-  // A folder of keys alone says nothing of nodes.
+  // A folder with only keys tells nothing about nodes.
   if (folder.nodes.length === 0) return [];
   if (reach.nodes === 0) {
     const message = `no node of the folder serves keys of namespace "${resource.metadata.namespace}"`;
@@ -75,7 +75,7 @@ function models(
     const shown =
       names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
     const node = reach.discovering[0];
-    const message = `whether ${shown} exists is known only when node "${node}" has been asked`;
+    const message = `whether ${shown} exists is known only after discovery on node "${node}"`;
     const remedy = 'look at the condition ModelsResolved of the key in the cluster';
     return [objectFinding('allowlist-unjudged', object, `spec.models[${first[0]}]`, message, remedy)];
   }
@@ -98,7 +98,7 @@ function hashConflicts({ keys }: CheckedFolder): Finding[] {
       first.set(hash, key);
       continue;
     }
-    // Named twice is another finding.
+    // That is the finding `duplicate-name`.
     if (other.object.id === key.object.id) continue;
     const message = `${other.object.id} claims the same hash; one of the two is not in force`;
     const remedy = 'give one of them a key of its own';

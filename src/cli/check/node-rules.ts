@@ -20,7 +20,7 @@ export function nodeFindings(folder: CheckedFolder): Finding[] {
 function sealed({ resource, object }: CheckedResource<UpstreamNode>): Finding[] {
   const { encryptedAPIKey } = resource.spec;
   if (encryptedAPIKey === undefined || isSealedText(encryptedAPIKey)) return [];
-  const message = 'is damaged: it is no complete age text';
+  const message = 'is damaged: it is not a complete age text';
   const remedy = 'paste the whole output of `model-gateway seal`, from the BEGIN to the END line';
   return [objectFinding('sealed-key', object, 'spec.encryptedAPIKey', message, remedy)];
 }
@@ -70,7 +70,7 @@ function aliases({ resource, object }: CheckedResource<UpstreamNode>): Finding[]
   );
 }
 
-/** Without discovery the manual list is all that a node serves, so what else `spec.models` names serves nothing. */
+/** Without discovery a node serves only its manual list, so other entries of `spec.models` have no effect. */
 function wishes({ resource, object }: CheckedResource<UpstreamNode>): Finding[] {
   const { spec } = resource;
   if (spec.sync.discovery !== 'Never') return [];
@@ -98,7 +98,7 @@ function unusedNamespaces(
   folder: CheckedFolder,
   { resource, object }: CheckedResource<UpstreamNode>,
 ): Finding[] {
-  // Without keys in the folder they are made elsewhere, and nothing can be said.
+  // If the folder has no keys, they are declared elsewhere, in namespaces that are not known here.
   if (folder.keys.length === 0) return [];
   return (resource.spec.callerNamespaces.names ?? []).flatMap((name, index) => {
     if (folder.namespaces.has(name)) return [];

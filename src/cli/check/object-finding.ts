@@ -2,7 +2,7 @@ import type { CheckedObject } from './documents.ts';
 import { type Finding, finding } from './finding.ts';
 import type { RuleId } from './rules.ts';
 
-/** A finding about a field of an object; empty for the object itself. */
+/** A finding about a field of an object. An empty `field` means the object itself. */
 export function objectFinding(
   rule: RuleId,
   object: CheckedObject,

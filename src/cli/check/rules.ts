@@ -1,29 +1,29 @@
-/** How bad a finding is: `error` would not work, `warning` is hardly meant, `note` cannot be judged from files alone. */
+/** The level of a finding: `error` does not work, `warning` is probably a mistake, `note` cannot be decided from files. */
 export type Level = 'error' | 'warning' | 'note';
 
 interface RuleText {
   readonly level: Level;
   /** What the rule looks for, in a sentence. */
   readonly summary: string;
-  /** Why it matters and what to do, for the pages where findings are shown. */
+  /** Why it matters and what to do; code scanning shows it with the finding. */
   readonly help: string;
 }
 
-/** Every rule of `check`. The names are in people's CI settings: one is never given another meaning. */
+/** Every rule of `check`. CI settings contain the names, so a name never gets another meaning. */
 export const rules = {
   'unreadable-file': {
     level: 'error',
     summary: 'A manifest file cannot be read.',
-    help: 'Files are read as UTF-8. What cannot be read here cannot be applied either.',
+    help: 'Files are read as UTF-8. A file that cannot be read cannot be applied either.',
   },
   yaml: {
     level: 'error',
     summary: 'A file is not YAML.',
-    help: 'Nothing of the file applies. The message says what the parser stumbled over, without quoting it.',
+    help: 'Nothing of the file applies. The message says what the parser did not accept, without quoting it.',
   },
   schema: {
     level: 'error',
-    summary: 'A field is unknown, missing or has a value that it may not have.',
+    summary: 'A field is unknown or missing, or its value is not allowed.',
     help: 'These are the rules that the API server applies: the schemas of the CRDs and the CEL rules in them.',
   },
   'duplicate-name': {
@@ -48,13 +48,13 @@ export const rules = {
   },
   'key-text': {
     level: 'error',
-    summary: 'A text that looks like a key stands in clear.',
-    help: 'Whoever can read the repository, now or later, can use it. Revoke the key, and put the new one into a Secret outside of Git or seal it with `model-gateway seal`.',
+    summary: 'A file contains a text that looks like a key.',
+    help: 'Everybody who can read the repository, now or later, can use it. Revoke the key, and put the new one into a Secret outside of Git or seal it with `model-gateway seal`.',
   },
   'secret-in-clear': {
     level: 'warning',
-    summary: 'A Secret holds its data in clear.',
-    help: 'base64 is no encryption. Seal a credential with `model-gateway seal`, or encrypt the Secret with SOPS or Sealed Secrets, or make it by an external operator.',
+    summary: 'A Secret contains its data in clear text.',
+    help: 'base64 is not encryption. Seal a credential with `model-gateway seal`, or encrypt the Secret with SOPS or Sealed Secrets, or create it with an external operator.',
   },
   'alias-conflict': {
     level: 'warning',
@@ -64,7 +64,7 @@ export const rules = {
   'model-unserved': {
     level: 'warning',
     summary: 'A model that a manifest names is served by no node.',
-    help: 'A wish in spec.models serves nothing by itself: the model must be discovered or in spec.manualModels.',
+    help: 'An entry in spec.models alone serves nothing: the model must be discovered or in spec.manualModels.',
   },
   'allowlist-unknown-model': {
     level: 'warning',
@@ -73,28 +73,28 @@ export const rules = {
   },
   'allowlist-unjudged': {
     level: 'note',
-    summary: 'Whether the models of an allowlist exist cannot be told from files.',
+    summary: 'Files do not show whether the models of an allowlist exist.',
     help: 'Models are discovered while the gateway runs. Look at the condition ModelsResolved of the key there.',
   },
   'key-without-nodes': {
     level: 'warning',
     summary: 'No node of the folder serves the namespace of a key.',
-    help: "A node serves its own namespace, and others where its callerNamespaces admits the key's namespace and it lives in the home namespace or in one that the key's nodeNamespaces names.",
+    help: "A node serves its own namespace. It serves another one if its callerNamespaces admits that, and if the node is in the home namespace or in one that the key's nodeNamespaces names.",
   },
   'caller-namespace-unused': {
     level: 'warning',
     summary: 'A node admits a namespace that nothing in the folder uses.',
-    help: 'A name that is mistyped admits nobody.',
+    help: 'A mistyped name admits no key.',
   },
   'node-namespace-unused': {
     level: 'warning',
-    summary: 'A key accepts nodes of a namespace that has none that admits it.',
+    summary: 'A key accepts nodes of a namespace in which no node admits it.',
     help: "Both sides must agree: the key's nodeNamespaces and the node's callerNamespaces.",
   },
   'secret-not-in-folder': {
     level: 'note',
     summary: 'A Secret that a node names is not in the folder.',
-    help: 'That is as it should be where Secrets are not kept in Git; it must exist in the cluster.',
+    help: 'This is right if Secrets are not kept in Git; the Secret must exist in the cluster.',
   },
   'key-expired': {
     level: 'warning',
@@ -104,11 +104,11 @@ export const rules = {
   'server-field': {
     level: 'warning',
     summary: 'A document carries fields that the API server writes.',
-    help: 'It was copied out of a cluster. uid and resourceVersion make an apply fail once they are outdated, and status is ignored.',
+    help: 'It was copied from a cluster. uid and resourceVersion make an apply fail once they are outdated, and status is ignored.',
   },
   'not-judged': {
     level: 'note',
-    summary: 'A file was passed over.',
+    summary: 'A file was not checked.',
     help: 'Helm templates and Kustomize folders are not rendered: pipe the result in, as in `kustomize build . | model-gateway check -`.',
   },
 } as const satisfies Record<string, RuleText>;

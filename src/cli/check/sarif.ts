@@ -4,12 +4,12 @@ import { pathToFileURL } from 'node:url';
 import type { Finding } from './finding.ts';
 import { rules } from './rules.ts';
 
-/** Results that code scanning takes of one run; it refuses a file with more. */
+/** Most results that code scanning accepts from one run; it refuses a file with more. */
 const mostResults = 25_000;
 
 /**
  * Findings as SARIF 2.1.0, as code scanning reads it: every rule once, places with lines and columns from 1, addresses
- * relative to the root of the checkout, and a fingerprint that stays when lines above are added.
+ * relative to the root of the checkout, and a fingerprint that does not change when lines above are added.
  */
 export function sarif(findings: readonly Finding[], version: string): object {
   const ids = Object.keys(rules) as (keyof typeof rules)[];
@@ -71,14 +71,14 @@ export function sentence({ field, message, remedy }: Finding): string {
   return `${field === '' ? '' : `${field}: `}${message}; ${remedy}`;
 }
 
-/** Relative to the root of the checkout, where the command is called; a file elsewhere has its whole address. */
+/** An address relative to the root of the checkout, where the command runs; the absolute address of a file elsewhere. */
 function addressOf(file: string): { readonly uri: string; readonly uriBaseId?: string } {
   if (isAbsolute(file)) return { uri: pathToFileURL(file).href };
   return { uri: file.split('/').map(encodeURIComponent).join('/'), uriBaseId: '%SRCROOT%' };
 }
 
 function fingerprint({ rule, file, object = '', field, message, line }: Finding): string {
-  // Without an object nothing but the line tells two of them apart.
+  // Without an object, only the line distinguishes two findings.
   const where = object === '' ? String(line) : '';
   return createHash('sha256')
     .update([rule, file, object, field, message, where].join('\n'))

@@ -5,13 +5,13 @@ export type NameSource = 'node' | 'model' | 'node-model' | 'key' | 'masterkey' |
 
 const sources = new WeakMap<Command, readonly NameSource[]>();
 
-/** Says what the arguments of a command name, in order; the last one holds for all that follow. */
+/** Declares what the arguments of a command name, in order; the last one applies to all further arguments. */
 export function completes(command: Command, ...names: readonly NameSource[]): Command {
   sources.set(command, names);
   return command;
 }
 
-/** What the argument at a place (from 0) names; undefined where nothing can be offered. */
+/** What the argument at an index names; undefined if nothing can be offered. */
 export function sourceAt(command: Command, place: number): NameSource | undefined {
   const names = sources.get(command) ?? [];
   const isVariadic = command.registeredArguments.at(-1)?.variadic === true;

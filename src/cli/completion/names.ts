@@ -4,7 +4,7 @@ import { namedRef, nodeWords } from '../named.ts';
 import type { NameSource } from './completes.ts';
 import type { Suggestion } from './suggestion.ts';
 
-/** The names that there are of one sort. `values` are the arguments before. Throws DeclarationError. */
+/** The existing names from one source. `values` are the arguments before. Throws DeclarationError. */
 export async function namesOf(
   source: NameSource,
   values: readonly string[],

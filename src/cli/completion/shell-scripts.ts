@@ -1,4 +1,4 @@
-/** The script of each shell. All of them ask `model-gateway __complete`, whose last line says whether files fit too. */
+/** The script of each shell. All of them ask `model-gateway __complete`, whose last line says whether to offer files too. */
 export const shellScripts = {
   bash: `# Completion of model-gateway for bash.
 _model_gateway() {

@@ -14,10 +14,10 @@ export interface Suggestions {
 
 const none: Suggestions = { found: [], files: false };
 const files: Suggestions = { found: [], files: true };
-/** A flag whose help calls its value so. */
+/** Matches flags whose value is a file or a folder. */
 const isFile = /<(?:file|dir)>$/i;
 
-/** What may stand where the last of these words is begun. `program` has their command whole. */
+/** The completions of the last of these words. In `program`, the command of these words is loaded. */
 export async function suggestions(
   program: Command,
   words: readonly string[],
@@ -125,7 +125,7 @@ function commandSuggestions(command: Command): Suggestion[] {
 }
 
 function flagSuggestions(command: Command): Suggestion[] {
-  // Those that `--help` leaves out are offered all the same, but for what only exists to be refused.
+  // Flags that `--help` leaves out are offered too. `--api-key` is not, because it exists only to be refused.
   return command.options
     .filter(({ long }) => long !== undefined && long !== '--api-key')
     .map(({ long, description }) => ({ value: long ?? '', help: description }));

@@ -7,17 +7,17 @@ import { resourceAddress } from '../../store/resource-address.ts';
 import type { Kind } from '../../store/store.ts';
 import { DeclarationError } from './declarations.ts';
 
-/** What was asked of the API server. */
+/** A call to the API server. */
 export interface Asked {
   readonly verb: 'get' | 'list' | 'watch' | 'create' | 'patch' | 'delete';
   readonly kind: Kind;
   readonly namespace: string | undefined;
   readonly name?: string;
-  /** The whole object that was to be, for words of our own about what is wrong with it. */
+  /** The whole object that was to be stored: our own messages about its faults name a remedy. */
   readonly wanted?: unknown;
 }
 
-/** A failed call to the API server as people may read it: what is missing or wrong, and what to do. */
+/** A failed call to the API server, for people: what is missing or wrong, and what to do. */
 export function apiFailure(error: unknown, asked: Asked, client: KubeClient): DeclarationError {
   if (error instanceof DeclarationError) return error;
   if (!(error instanceof ApiError)) {
@@ -78,7 +78,7 @@ const refusal = /User "([^"]*)" cannot (\S+) resource "([^"]*)"(?:.* in the name
 
 function forbidden({ message }: ApiError, asked: Asked): DeclarationError {
   const [, user, verb, , namespace] = refusal.exec(message) ?? [];
-  // An admission policy, a quota, a namespace that is being deleted: the server's own words are all there is.
+  // An admission policy, a quota, or a namespace that is being deleted: only the server knows why.
   if (user === undefined || verb === undefined)
     return new DeclarationError('Forbidden', `The cluster refuses it: ${message}`);
   const { group, plural } = resourceAddress(asked.kind);
@@ -87,8 +87,8 @@ function forbidden({ message }: ApiError, asked: Asked): DeclarationError {
   const where = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`;
   const remedy =
     namespace === undefined && (verb === 'list' || verb === 'watch')
-      ? 'name one namespace with -n, or ask an admin of the cluster for the right'
-      : 'ask an admin of the cluster for the right';
+      ? 'name one namespace with -n, or ask an admin of the cluster for the permission'
+      : 'ask an admin of the cluster for the permission';
   return new DeclarationError('Forbidden', `${user} may not ${verb} ${full} ${where}; ${remedy}.`);
 }
 
@@ -103,7 +103,7 @@ function notFound(error: ApiError, asked: Asked, client: KubeClient): Declaratio
   if (/^namespaces? "/.test(error.message)) {
     return new DeclarationError(
       'NotFound',
-      `There is no namespace ${asked.namespace}; make it, or name another with -n.`,
+      `There is no namespace ${asked.namespace}; create it, or name another with -n.`,
     );
   }
   return new DeclarationError('NotFound', `There is no ${thing(asked)}.`);
@@ -129,6 +129,7 @@ function conflict(error: ApiError, asked: Asked): DeclarationError {
   return changedMeanwhile(asked);
 }
 
+/** The refusal to edit a resource that is no longer what the person read. */
 export function changedMeanwhile(asked: Pick<Asked, 'kind' | 'namespace' | 'name'>): DeclarationError {
   return new DeclarationError(
     'Conflict',
@@ -165,7 +166,7 @@ function invalid(error: ApiError, asked: Asked): DeclarationError {
   const parsed = asked.wanted === undefined ? undefined : parseResource(asked.wanted);
   const ours = parsed !== undefined && 'problems' in parsed ? parsed.problems : [];
   const theirs = error.causes.filter(({ field }) => field !== '' && field !== '<nil>').map(cleaned);
-  // The server decides; where our own rules find the same fault, their words name the remedy too.
+  // The server decides. If our own rules find the same fault, their message is used, because it names a remedy.
   const causes = [
     ...ours.map(ourCause),
     ...theirs.filter(({ field }) => !ours.some(({ path }) => samePlace(path, field))),
@@ -177,15 +178,15 @@ function invalid(error: ApiError, asked: Asked): DeclarationError {
   );
 }
 
-/** The refusal of a resource with what is wrong with it, field by field. */
+/** The refusal of a resource, with the fault of each field. */
 export function invalidResource(
   asked: Pick<Asked, 'kind' | 'namespace' | 'name'>,
   causes: readonly { readonly field: string; readonly message: string }[],
   where = '',
 ): DeclarationError {
-  const told = causes.slice(0, fieldsNamed).map(({ field, message }) => `${field}: ${message}`);
+  const faults = causes.slice(0, fieldsNamed).map(({ field, message }) => `${field}: ${message}`);
   const more = causes.length > fieldsNamed ? `; and ${causes.length - fieldsNamed} more` : '';
-  const all = `${told.join('; ')}${more}`;
+  const all = `${faults.join('; ')}${more}`;
   const stop = all.endsWith('?') ? '' : '.';
   return new DeclarationError('Invalid', `${thing(asked)}${where} is not valid: ${all}${stop}`, causes);
 }
@@ -207,7 +208,7 @@ function cleaned({ field, message }: ErrorCause): { field: string; message: stri
   };
 }
 
-/** The server quotes values, and a credential may stand in the wrong field. */
+/** Removes the values that the server quotes, because a credential may be in the wrong field. */
 function withoutValues(message: string): string {
   return message
     .replaceAll(/Invalid value: (?:"(?:[^"\\]|\\.)*"|\{.*?\}|[^\s:]+): /gs, '')

@@ -4,8 +4,8 @@ import type { Edit, Step } from './edit.ts';
 type Members = Record<string, unknown>;
 
 /**
- * An object after the edits; the object itself stays as it is. Parents that are missing are made, and what an edit left
- * empty goes too, up to but without the top level (`spec`, `metadata`).
+ * A copy of the object with the edits made. Missing parents are created. A parent that a removal leaves empty is removed
+ * too, except for the top level (`spec`, `metadata`).
  */
 export function applyEdits(object: Readonly<Members>, edits: readonly Edit[]): Members {
   const result = copied(object) as Members;
@@ -16,7 +16,7 @@ export function applyEdits(object: Readonly<Members>, edits: readonly Edit[]): M
   return result;
 }
 
-/** What stands at a path; undefined where there is nothing. */
+/** The value at a path; undefined if there is none. */
 export function valueAt(object: unknown, path: readonly Step[]): unknown {
   let value = object;
   for (const step of path) value = childOf(value, step);
@@ -65,7 +65,7 @@ function removeAt(object: Members, path: readonly Step[]): void {
     if (step === undefined || childOf(parent, step) === undefined) return;
     if (typeof step === 'string') delete (parent as Members)[step];
     else if (Array.isArray(parent)) parent.splice(indexOf(parent, step.name), 1);
-    // An entry that says nothing but its own name says nothing.
+    // An entry with nothing but its name counts as empty.
     if (depth < 2 || !saysNothing(parent, path[depth - 1])) return;
   }
 }
@@ -88,7 +88,7 @@ function indexOf(list: readonly unknown[], name: string): number {
   return list.findIndex((entry) => isObject(entry) && entry['name'] === name);
 }
 
-/** A copy in which nothing is shared: aliases in YAML give the same object in two places, and only one is to change. */
+/** A copy that shares nothing: an alias in YAML gives the same object in two places, and an edit must change only one. */
 function copied(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copied);
   if (!isObject(value)) return value;

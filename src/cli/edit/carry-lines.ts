@@ -1,9 +1,9 @@
 import { lineChanges } from '../line-changes.ts';
 
 /**
- * Makes in `text` the changes that lead from `printed` to `edited`, line by line. `printed` says what `text` says, in
- * another layout and without its comments. Every line that did not change stays byte for byte, a comment behind a line
- * that did stays behind it, and new lines are indented as those of `text` are.
+ * Makes in `text` the changes that lead from `printed` to `edited`, line by line. `printed` means the same as `text`, in
+ * another layout and without comments. Unchanged lines stay byte for byte, a changed line keeps the comment at its end,
+ * and new lines are indented like those of `text`.
  */
 export function carryLines(
   text: readonly string[],
@@ -69,7 +69,7 @@ export function carryLines(
   return [...result, ...text.slice(done)];
 }
 
-/** For each printed line the line of the text that it was made from; undefined if there is none. */
+/** For each printed line, the index of its line in the text; undefined if it has none. */
 function placesOf(text: readonly string[], printed: readonly string[]): (number | undefined)[] {
   const places: (number | undefined)[] = [];
   let at = 0;
@@ -86,7 +86,7 @@ function placesOf(text: readonly string[], printed: readonly string[]): (number 
       continue;
     }
     if (added) {
-      // Written in another way, as with other quotes: the key says which line it is.
+      // The text writes it in another way, such as with other quotes: the line is found by its key.
       let from = 0;
       for (const [index, line] of unplaced.entries()) {
         const found = value.findIndex((other, place) => place >= from && labelOf(other) === labelOf(line));
@@ -103,7 +103,7 @@ function placesOf(text: readonly string[], printed: readonly string[]): (number 
   return places;
 }
 
-/** Where removed lines begin: of entries that begin alike a comparison may remove the end of one and the start of the next. */
+/** Where removed lines begin. If entries begin alike, a diff may remove the end of one and the start of the next. */
 function begun(printed: readonly string[], first: number, length: number, least: number): number {
   let best = first;
   for (let at = first; at > least && printed[at - 1] === printed[at - 1 + length]; at -= 1) {
@@ -112,22 +112,22 @@ function begun(printed: readonly string[], first: number, length: number, least:
   return best;
 }
 
-/** A key is above the entries of its list, though they may begin in the same column. */
+/** The depth of a line. A list may begin in the same column as its key, and is still below it. */
 function depthOf(line = ''): number {
   return columnOf(line) + (/^\s*-/.test(line) ? 0.5 : 0);
 }
 
-/** Whether an entry is to be added right before another one: then the comments above that one stay above both. */
+/** Whether an entry is added right before another one. Comments above that one then stay above both. */
 function isEntryBefore(added = '', next = ''): boolean {
   return columnOf(added) === columnOf(next) && /^\s*-/.test(added) && /^\s*-/.test(next);
 }
 
-/** What a line says without what the library may write in another way: blanks and quotes. */
+/** A line without blanks and quotes, which the library may write in another way. */
 function bare(line: string): string {
   return line.replaceAll(/[\s'"]/g, '');
 }
 
-/** The comment behind what a line says, with the blanks before it. */
+/** The comment at the end of a line, with the blanks before it. */
 function commentOf(line: string, printed: string): string {
   if (!bare(line).startsWith(bare(printed))) {
     const said = line.slice(0, line.lastIndexOf('#')).trimEnd();
@@ -141,7 +141,7 @@ function commentOf(line: string, printed: string): string {
   return /^\s*#/.test(rest) ? rest : '';
 }
 
-/** What a line is about: its key, with the value of a name; all of it if it has no key. */
+/** Identifies a line: its key, for `name` with its value; the whole line if it has no key. */
 function labelOf(line: string): string {
   const colon = line.search(/:(?: |$)/);
   if (colon === -1) return line;
@@ -149,13 +149,13 @@ function labelOf(line: string): string {
   return /\bname:$/.test(key) ? bare(line.split(/[,}]/)[0] ?? line) : key;
 }
 
-/** Where in the text the place behind the printed lines before `index` is. */
+/** The line of the text that follows the printed lines before `index`. */
 function behind(places: readonly (number | undefined)[], index: number): number {
   const before = places.slice(0, index).findLast((place) => place !== undefined);
   return before === undefined ? (places[index] ?? 0) : before + 1;
 }
 
-/** Where in the text the printed lines before `index` end, with what the library prints on the last of them. */
+/** Where the printed lines before `index` end in the text. The text may write the last of them on several lines. */
 function endOf(text: readonly string[], places: readonly (number | undefined)[], index: number): number {
   const last = places[index - 1];
   const next = places.slice(index).find((place) => place !== undefined) ?? text.length;
@@ -173,7 +173,7 @@ function endOf(text: readonly string[], places: readonly (number | undefined)[],
   return end;
 }
 
-/** How much further in the text is indented than what is printed, for a line of that column near the printed line `near`. */
+/** How much deeper the text is indented than the printed lines, for a line in `column` near the printed line `near`. */
 function shiftAt(
   text: readonly string[],
   printed: readonly string[],

@@ -13,7 +13,7 @@ import {
 } from 'yaml';
 import { isObject } from '../../resources/is-object.ts';
 
-/** Takes away every comment and blank line but those within brackets, which the library prints where they are. */
+/** Removes all comments and blank lines, except within brackets, where the library prints them in their place. */
 export function dropComments(document: Document): void {
   document.commentBefore = null;
   document.comment = null;
@@ -27,12 +27,12 @@ export function dropComments(document: Document): void {
   });
 }
 
-/** Changes a document so that it says `wanted`. What says the same already stays the same node. */
+/** Changes a document so that its value is `wanted`. A part with the right value stays the same node. */
 export function changeDocument(document: Document, wanted: unknown): void {
   document.contents = changed(document, document.contents, wanted, undefined) as typeof document.contents;
 }
 
-/** @param like how strings beside it are quoted */
+/** @param like how other strings of the list are quoted */
 function changed(document: Document, node: unknown, wanted: unknown, like: Scalar.Type | undefined): Node {
   if (isNode(node) && isDeepStrictEqual(saidBy(document, node), wanted)) return node;
   if (isMap(node) && isObject(wanted)) {
@@ -66,7 +66,7 @@ function isQuoted(type: Scalar.Type | undefined): type is 'QUOTE_DOUBLE' | 'QUOT
   return type === Scalar.QUOTE_DOUBLE || type === Scalar.QUOTE_SINGLE;
 }
 
-/** Distinguishes the entries of a list: by name, or by kind and name of an object, else by all that they say. */
+/** Identifies an entry of a list: by its name, by kind and name of an object, or else by its whole value. */
 function entryId(value: unknown): string {
   if (isObject(value)) {
     const { name, kind, metadata } = value;
@@ -77,7 +77,7 @@ function entryId(value: unknown): string {
   return `value ${JSON.stringify(value)}`;
 }
 
-/** The text of a key or a value; '' where it is a map or a list. */
+/** The text of a key or a value; '' if it is a map or a list. */
 export function scalarText(node: unknown): string {
   const value: unknown = isScalar(node) ? node.value : node;
   if (typeof value === 'string') return value;

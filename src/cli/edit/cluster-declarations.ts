@@ -28,23 +28,23 @@ import { manifestDiff } from './manifest-diff.ts';
 import { type PlannedEdit, planEdit } from './planned-edit.ts';
 
 export interface ClusterOptions {
-  /** Default: that of the context. */
+  /** By default that of the context. */
   readonly namespace?: string | undefined;
-  /** Where the controller runs, whose ConfigMap holds the sealing recipient; looked for where it is not given. */
+  /** Where the controller runs, whose ConfigMap holds the sealing recipient; searched for if absent. */
   readonly homeNamespace?: string | undefined;
 }
 
-/** How often an edit begins anew when the object changes under it: the controller writes statuses all the time. */
+/** How often an edit is tried if the object changes, because the controller writes statuses all the time. */
 const maxAttempts = 12;
 
-/** The declarations of a cluster, read and edited with the rights of the client's user. */
+/** The declarations of a cluster, read and edited with the permissions of the client's user. */
 export function clusterDeclarations(client: KubeClient, options: ClusterOptions = {}): Declarations {
   const { context, server } = client.place();
   const namespace = options.namespace ?? client.namespace();
   const pathOf = (kind: Kind, inNamespace: string | undefined, name?: string) =>
     resourcePath(resourceAddress(kind, inNamespace, name));
 
-  /** Runs calls to the server; what fails comes out as DeclarationError, an abort as the signal's reason. */
+  /** Runs calls to the server. Throws DeclarationError if one fails, and the signal's reason if it aborts. */
   async function ask<T>(asked: Asked, signal: AbortSignal, run: () => Promise<T>): Promise<T> {
     try {
       return await run();
@@ -97,7 +97,7 @@ export function clusterDeclarations(client: KubeClient, options: ClusterOptions 
     }
   }
 
-  /** One server-side apply of all that is ours, for exactly the version that was read. */
+  /** One server-side apply of all our fields, for exactly the version that was read. */
   function apply(ref: Ref, object: unknown, plan: PlannedEdit, write: WriteOptions, signal: AbortSignal) {
     const { metadata = {}, ...others } = plan.applied as { metadata?: object };
     const { name, namespace: inNamespace, kind } = ref;
@@ -107,7 +107,7 @@ export function clusterDeclarations(client: KubeClient, options: ClusterOptions 
       metadata: { ...metadata, name, namespace: inNamespace, resourceVersion: resourceVersionOf(object) },
       ...others,
     };
-    // What is not settled may be taken over; had it changed hands since it was read, the version would not fit.
+    // Claims that are not settled may be taken over. If an owner had changed since, the version would not match.
     const force = write.force === true || plan.claims.length > 0;
     return serverSideApply(client, pathOf(kind, inNamespace, name), body, {
       fieldManager,
@@ -119,8 +119,8 @@ export function clusterDeclarations(client: KubeClient, options: ClusterOptions 
   }
 
   /**
-   * For what apply cannot do, which is to remove what others own, or nobody: one JSON patch of everything, so that rules
-   * across fields see all of it at once, and then the ownership that an apply would have given.
+   * For what an apply cannot do: remove fields that others own, or that are unowned. It is one JSON patch of everything, so
+   * that rules across fields see all changes together; then the owners are set as an apply would have set them.
    */
   async function patch(
     ref: Ref,
@@ -254,7 +254,7 @@ export function clusterDeclarations(client: KubeClient, options: ClusterOptions 
   };
 }
 
-/** Whether it was refused because the object is no longer the version that was read. */
+/** Whether the call failed because the object is no longer the version that was read. */
 function hasChanged(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.status !== 409) return false;
   return error.reason === 'Conflict' && !error.causes.some(({ reason }) => reason === 'FieldManagerConflict');

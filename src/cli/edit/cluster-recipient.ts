@@ -15,9 +15,9 @@ interface ConfigMap {
 const remedy = "name the controller's namespace with --home-namespace (or MODEL_GATEWAY_HOME_NAMESPACE)";
 
 /**
- * The age recipient that the controller publishes in its own namespace: the given one, else the only one of the cluster.
- * A namespace that was not named is never trusted by itself, nor one of several: whoever may make a ConfigMap there could
- * publish a recipient of their own, and open what is sealed to it. Throws DeclarationError.
+ * The age recipient that the controller publishes in its own namespace. Without `homeNamespace`, it is used only if all
+ * namespaces that publish one agree: a person who may create ConfigMaps in another namespace could publish a recipient of
+ * their own there, and open what is sealed to it. Throws DeclarationError.
  */
 export async function clusterRecipient(
   client: KubeClient,
@@ -43,7 +43,7 @@ export async function clusterRecipient(
     const namespaces = published.map(({ namespace }) => namespace).sort();
     throw new DeclarationError(
       'NotFound',
-      `Several namespaces have a ConfigMap ${sealingSecretName} (${namespaces.join(', ')}), and whoever published it can open what is sealed to it: ${remedy}.`,
+      `Several namespaces have a ConfigMap ${sealingSecretName} (${namespaces.join(', ')}), and a person who published one can open what is sealed to it: ${remedy}.`,
     );
   }
   return first.recipient;
@@ -75,7 +75,7 @@ async function search(client: KubeClient, signal: AbortSignal): Promise<ConfigMa
     signal.throwIfAborted();
     throw new DeclarationError(
       isForbidden(error) ? 'Forbidden' : 'Unavailable',
-      `The key that credentials are sealed to cannot be looked for, as ConfigMaps of all namespaces are not to be listed (${reasonOf(error)}): ${remedy}.`,
+      `The key that credentials are sealed to cannot be searched for, because ConfigMaps of all namespaces could not be listed (${reasonOf(error)}): ${remedy}.`,
     );
   }
 }

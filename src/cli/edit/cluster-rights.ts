@@ -6,7 +6,7 @@ import type { Act } from './declarations.ts';
 
 const verbs: Readonly<Record<Act, string>> = { create: 'create', edit: 'patch', remove: 'delete' };
 
-/** Asks the API server whether this user may; says which right is missing where not. */
+/** Asks the API server whether this user may do something. Returns which permission is missing; undefined if none is. */
 export async function clusterRefusal(
   client: KubeClient,
   act: Act,

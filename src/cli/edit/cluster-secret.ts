@@ -4,7 +4,7 @@ import { resourcePath } from '../../kube/paths.ts';
 import { getObject } from '../../kube/verbs.ts';
 import { DeclarationError } from './declarations.ts';
 
-/** The text of an entry of a Secret of a cluster; undefined where there is none. Throws DeclarationError. */
+/** The text of an entry of a Secret of a cluster; undefined if there is none. Throws DeclarationError. */
 export async function clusterSecretEntry(
   client: KubeClient,
   secret: { readonly namespace: string; readonly name: string },

@@ -19,17 +19,17 @@ export function refOf<K extends Kind>({ resource }: Declared<K>): Ref<K> {
 export interface Declared<K extends Kind = Kind> {
   readonly resource: ResourceOf[K];
   /**
-   * Tells this declaration from what it was and may become: a digest of uid, labels, annotations and spec in a cluster, of
-   * the document's text in a folder. A new status leaves it as it is. An edit may ask that it still be so.
+   * Identifies this state of the declaration: a digest of uid, labels, annotations and spec in a cluster, of the document's
+   * text in a folder. A new status does not change it. An edit may require that the version is still the same.
    */
   readonly version: string;
   /** The resource as people wrote it, without status and what the server adds: what an editor shows. */
   readonly manifest: string;
   /** Where it is declared, for people: `manifests/openai.yaml, document 2`; undefined in a cluster. */
   readonly source: string | undefined;
-  /** Who owns it instead of people, such as `Argo CD application platform`; undefined where nobody does. */
+  /** Who owns it instead of people, such as `Argo CD application platform`; undefined if nothing does. */
   readonly managedBy: string | undefined;
-  /** In a folder: why this is the last good version and not what the manifest says now. An edit is refused meanwhile. */
+  /** In a folder: why this is the last good version, and not the manifest as it is now. It cannot be edited then. */
   readonly kept?: string;
   /** Fields that another field manager owns by apply, so that to edit them takes `force`. Absent in a folder. */
   readonly owners?: readonly FieldOwner[];
@@ -49,22 +49,22 @@ export interface FieldOwner {
 }
 
 export interface WriteOptions {
-  /** Nothing is stored; what would be is judged by the same validation and returned. */
+  /** Nothing is stored. The result is validated and returned as if it were. */
   readonly dryRun?: boolean;
-  /** Refused with `Conflict` when the resource is no longer what it was. */
+  /** The write is refused with `Conflict` if the resource has another version now. */
   readonly version?: string;
-  /** Takes over fields that another field manager owns; without it that is a `Conflict` that names the manager and the fields. */
+  /** Takes over fields that another field manager owns; without it, the write fails with `Conflict`, which names the manager and the fields. */
   readonly force?: boolean;
 }
 
 /**
- * The resources as people declare them, in a cluster (with the user's own rights) or in a folder of manifests. The one
- * way in which our interfaces, commands and console, read and edit. Every method throws `DeclarationError`.
+ * The resources as people declare them, in a cluster (with the permissions of the user) or in a folder of manifests. The
+ * commands and the console read and edit only through this interface. Every method throws `DeclarationError`.
  */
 export interface Declarations {
   /** Where this is, for people: `context kind-dev` or `folder ./manifests`. */
   readonly place: string;
-  /** The namespace that is meant where none is named. */
+  /** The namespace that is used if none is named. */
   readonly namespace: string;
   /** All of a kind in one namespace, or in all that may be read (`undefined`), by namespace and name. */
   list<K extends Kind>(
@@ -74,9 +74,9 @@ export interface Declarations {
   ): Promise<readonly Declared<K>[]>;
   get<K extends Kind>(ref: Ref<K>, signal: AbortSignal): Promise<Declared<K>>;
   /**
-   * Calls back with every state of one kind from the first on, until `signal` aborts: a watch. `listed` is called once
-   * what there was at the start has all been told. Faults that may pass are waited out, and `faulty` is told why each time:
-   * until the next change what was told may be old. It rejects where the right is missing.
+   * Watches one kind until `signal` aborts: `sink` gets every existing resource, then every change. `listed` is called
+   * after the existing ones. After a temporary failure the watch goes on, and `faulty` gets the reason: until the next
+   * change, what `sink` got may be outdated. Rejects if the permission is missing.
    */
   watch<K extends Kind>(
     kind: K,
@@ -100,8 +100,8 @@ export interface Declarations {
     signal: AbortSignal,
   ): Promise<Declared<K>>;
   /**
-   * Takes over what people made of a `manifest` in an editor: in a cluster as the edits between the two, in a folder as the
-   * new text of the document, comments and all. Refuses another name, kind or namespace.
+   * Stores a `manifest` that a person edited as text: in a cluster as the edits between the two texts, in a folder as the
+   * new text of the document, with its comments. Refuses another name, kind or namespace.
    */
   rewrite<K extends Kind>(
     before: Declared<K>,
@@ -110,13 +110,13 @@ export interface Declarations {
     signal: AbortSignal,
   ): Promise<Declared<K>>;
   remove(ref: Ref, options: WriteOptions, signal: AbortSignal): Promise<void>;
-  /** Why this person may not do it, which right is missing; undefined when they may. A write is judged again all the same. */
+  /** Which permission this person needs for an act; undefined if none is missing. A write is checked again anyway. */
   refusal(act: Act, kind: Kind, namespace: string, signal: AbortSignal): Promise<string | undefined>;
-  /** What files of a folder say that is not in force, because a file or document is not valid; none in a cluster. */
+  /** Manifests of a folder that are not in force, because a file or document is not valid; none in a cluster. */
   manifestProblems(): Promise<readonly ManifestProblem[]>;
   /** Why statuses and generated keys are missing in this view of a folder, a sentence with the remedy; none in a cluster. */
   dataProblem?(): Promise<string | undefined>;
-  /** The text of an entry of a Secret, read with this person's own rights; undefined where there is none. */
+  /** The text of an entry of a Secret, read with the permissions of this person; undefined if there is none. */
   secretEntry(
     namespace: string,
     name: string,
@@ -127,10 +127,10 @@ export interface Declarations {
   sealingRecipient(signal: AbortSignal): Promise<string>;
 }
 
-/** What a person may or may not do to resources of a kind. */
+/** What a person may need permission for. */
 export type Act = 'create' | 'edit' | 'remove';
 
-/** A resource as it is handed in: what a manifest file would say. */
+/** A new resource, as a manifest file would declare it. */
 export interface Manifest<K extends Kind = Kind> {
   readonly kind: K;
   readonly metadata: {
@@ -150,7 +150,7 @@ export type DeclarationErrorReason =
   | 'Invalid'
   | 'Unavailable';
 
-/** A read or write that did not succeed. Branch on `reason`; `message` is safe to show and says how to put it right. */
+/** A read or write that did not succeed. Branch on `reason`; `message` is safe to show and says how to fix it. */
 export class DeclarationError extends Error {
   override readonly name = 'DeclarationError';
   readonly reason: DeclarationErrorReason;

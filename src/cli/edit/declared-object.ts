@@ -8,7 +8,7 @@ import { managedBy } from './managed-by.ts';
 import { type Ownership, ownershipOf, ownersIn } from './managed-fields.ts';
 import { manifestYaml } from './manifest-yaml.ts';
 
-/** What of an object people declare: the rest is the server's and the controller's. */
+/** The part of an object that people declare; the server and the controller write the rest. */
 export interface Body {
   readonly metadata: {
     readonly labels?: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export interface Body {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** kubectl's own memory of what it applied: no wish of anybody's, and long. */
+/** What kubectl applied last, in its own annotation: nobody declares it, and it is long. */
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Labels, annotations and spec of an object as the API server gave it. */
@@ -30,14 +30,14 @@ export function bodyOf(object: unknown): Body {
   return { metadata: { ...(labels && { labels }), ...(annotations && { annotations }) }, spec };
 }
 
-/** A digest of what people declare of an object, and of which object it is. */
+/** A digest of the declared part of an object, and of its uid. */
 export function versionOf(object: unknown): string {
   const { uid } = (object as { metadata?: { uid?: string } }).metadata ?? {};
   const { metadata, spec } = bodyOf(object);
   return hash('sha1', JSON.stringify([uid, metadata.labels, metadata.annotations, spec]), 'hex');
 }
 
-/** An object of the API server as `Declared`; undefined where it is not an object of the kind that we can read. */
+/** An object of the API server as `Declared`; undefined if it is of another kind, or cannot be read. */
 export function declaredObject<K extends Kind>(kind: K, object: unknown): Declared<K> | undefined {
   const parsed = parseStored(object);
   if (!('resource' in parsed) || parsed.resource.kind !== kind) return undefined;
@@ -50,7 +50,7 @@ export function declaredObject<K extends Kind>(kind: K, object: unknown): Declar
     version: versionOf(object),
     source: undefined,
     managedBy: managedBy(resource, ownership),
-    // Made when they are asked for: a list of a thousand nodes asks for none.
+    // Computed when they are read, because a list of a thousand nodes reads none.
     get manifest() {
       manifest ??= manifestOf(kind, object, ownership);
       return manifest;

@@ -11,7 +11,7 @@ export interface Difference {
 }
 
 /**
- * The places in which two values differ, as deep as both have them. Lists of named entries are compared by name; another
+ * The places in which two values differ, as deep as both have them. Lists of named entries are compared by name; any other
  * list is one value. Null means that there is no value, as it does for the API server.
  */
 export function differences(before: unknown, after: unknown, path: readonly Step[] = []): Difference[] {
@@ -35,7 +35,7 @@ interface NamedEntry extends Record<string, unknown> {
   readonly name: string;
 }
 
-/** Whether a value is a list of objects that can be told apart by their names. */
+/** Whether a value is a list of objects with different names. */
 export function isNamedList(value: unknown): value is NamedEntry[] {
   if (!Array.isArray(value)) return false;
   const names = value.map((entry: unknown) => (isObject(entry) ? entry['name'] : undefined));

@@ -5,17 +5,17 @@ import { changeDocument, dropComments } from './changed-document.ts';
 import { lineBreakOf, parseSource, UneditableError } from './yaml-source.ts';
 import { styleOf } from './yaml-style.ts';
 
-/** What a document says. Throws UneditableError where the text is not YAML or has no such document. */
+/** The value of a document. Throws UneditableError if the text is not YAML or has no such document. */
 export function documentValue(text: string, index: number): unknown {
   return valueIn(documentAt(parseSource(text), index));
 }
 
 /**
- * The text in which document `index` (from 0) says `wanted`. The YAML library prints the document before and after the
+ * The text with `wanted` as the value of document `index` (from 0). The YAML library prints the document before and after the
  * change, and only the lines that differ between the two are changed in the text: the library alone would also change
- * unrelated lines in 190 of 1,374 manifests of public repositories. The result is read again and compared; if it says
- * something else, the library prints the whole document, with its comments.
- * Throws UneditableError if that says something else too, as for an alias that would lose its anchor.
+ * unrelated lines in 190 of 1,374 manifests of public repositories. The result is read again and compared; if its value
+ * differs, the library prints the whole document, with its comments.
+ * Throws UneditableError if that value differs too, such as for an alias that would lose its anchor.
  */
 export function editYaml(text: string, index: number, wanted: unknown): string {
   const documents = parseSource(text);
@@ -45,7 +45,7 @@ export function editYaml(text: string, index: number, wanted: unknown): string {
   ];
   for (const attempt of attempts) {
     const whole = text.slice(0, start) + mark + attempt().join(lineBreak) + ending + text.slice(end);
-    // A block of text at the very end says its last line break only if there is one.
+    // A block of text at the very end may need a last line break.
     const result = [whole, whole + lineBreak].find((each) => says(each, index, wanted, others));
     if (result !== undefined) return result;
   }
@@ -120,7 +120,7 @@ function cannot(): UneditableError {
   );
 }
 
-/** Whether the document says what it should, and all others what they did. */
+/** Whether the document has its new value, and all others have their old one. */
 function says(text: string, index: number, wanted: unknown, others: readonly unknown[]): boolean {
   try {
     const documents = parseSource(text);

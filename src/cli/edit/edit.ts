@@ -4,7 +4,7 @@
  */
 export type Step = string | { readonly name: string };
 
-/** One change of a resource: a field gets a value, or goes. A list that is no map list is one value. */
+/** One change of a resource: a field gets a value, or is removed. A list that is not a map list is one value. */
 export type Edit =
   | { readonly path: readonly Step[]; readonly value: unknown }
   | { readonly path: readonly Step[]; readonly remove: true };

@@ -20,7 +20,7 @@ export function fieldsOf(value: unknown): FieldTree {
   return tree;
 }
 
-/** A tree that a server wrote, with its keys spelled as `fieldsOf` spells them; what is no tree is empty. */
+/** A tree that a server wrote, with its keys in the spelling of `fieldsOf`; empty if it is not a tree. */
 export function readTree(tree: unknown): FieldTree {
   if (!isObject(tree)) return {};
   return Object.fromEntries(
@@ -61,7 +61,7 @@ export function holdsField(tree: FieldTree, keys: FieldKeys): boolean {
   return found !== undefined;
 }
 
-/** What a tree has below one key; an empty tree where it has nothing. */
+/** The tree below a key; empty if there is none. */
 function childOf(tree: FieldTree, key: string): FieldTree {
   return Object.hasOwn(tree, key) ? (tree[key] ?? {}) : {};
 }
@@ -73,10 +73,10 @@ export function union(left: FieldTree, right: FieldTree): FieldTree {
   return result;
 }
 
-/** What an object says of the fields of a tree: the part of it that their owner applied. */
+/** The part of an object that has the fields of a tree: what their owner applied. */
 export function partOf(value: unknown, tree: FieldTree): unknown {
   const keys = Object.keys(tree).filter((key) => key !== '.');
-  // Of an object with nothing named below it only its presence is owned; a list is one value then.
+  // If the tree names nothing below an object, only its presence is owned; a list is one value then.
   if (keys.length === 0) return isObject(value) ? {} : value;
   const children = new Map(childrenOf(value));
   const present = keys.filter((key) => children.has(key));
@@ -92,7 +92,7 @@ export function partOf(value: unknown, tree: FieldTree): unknown {
   );
 }
 
-/** The value of one field; undefined where there is none. */
+/** The value of one field; undefined if there is none. */
 export function fieldValue(object: unknown, keys: FieldKeys): unknown {
   let value = object;
   for (const key of keys) {

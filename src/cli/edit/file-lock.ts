@@ -4,21 +4,21 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** How long others are waited for. */
+/** How long a process waits for others. */
 const waitMs = 8_000;
 const pauseMs = 20;
 /** SQLite's result code for a file that another process has locked. */
 const busy = 5;
 
 /**
- * Takes the lock file `path` for this process alone, waiting for others at most 8 s. Returns a function that removes it.
+ * Locks the file `path` for this process, and waits at most 8 s for others. Returns a function that unlocks and removes it.
  *
- * The lock is the kernel's (`fcntl`), by way of SQLite, because Node has none of its own: it ends with the process, however
- * that ends, and a process that is only held up keeps it. A lock that others may break after some time would let that
- * process write over what they wrote. Throws the file system's errors, and an Error if the wait was too short.
+ * It is a lock of the kernel (`fcntl`), through SQLite, because Node.js has no function for it. It ends with the process in
+ * any case, and a process that is only delayed keeps it. If others could break it after some time, that process would
+ * overwrite what they wrote. Throws the errors of the file system, and an Error after 8 s.
  */
 export async function lockFile(path: string): Promise<() => void> {
-  // SQLite would not say why it cannot open a file.
+  // SQLite does not report why it cannot open a file.
   await access(dirname(path), constants.W_OK);
   const deadline = performance.now() + waitMs;
   for (;;) {
@@ -39,13 +39,13 @@ function tryLock(path: string): (() => void) | undefined {
     if (error instanceof Error && 'errcode' in error && error.errcode === busy) return undefined;
     throw error;
   }
-  // Its last holder may have removed the file after it was opened here: then another process can lock a new one.
+  // Its last holder may have removed the file after it was opened here. Then another process can lock a new file.
   if (before === undefined || identity(path) !== before) {
     database.close();
     return undefined;
   }
   return () => {
-    // While it is still held, so that it is this lock that goes and not that of the next process.
+    // Before the lock is released, so that the file of the next process is not removed.
     unlinkSync(path);
     database.close();
   };

@@ -13,7 +13,7 @@ import { recipientFile } from '../../store/sealing.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
 import { DeclarationError } from './declarations.ts';
 
-/** An object as the process last put it into force, and the manifest file that it came from. */
+/** The last version of an object that was in force, and the manifest file that it came from. */
 export interface LastGood {
   readonly resource: ResourceOf[Kind];
   readonly file: string | undefined;
@@ -21,19 +21,19 @@ export interface LastGood {
 
 export type FolderData = ReturnType<typeof folderData>;
 
-/** What standalone mode keeps in its data folder, read while it runs. Nothing is ever written, and what is missing is empty. */
+/** What standalone mode keeps in its data folder, read while it runs. It never writes; what is missing counts as empty. */
 export function folderData(data: string | undefined) {
   let opened:
     | { readonly inode: number; readonly database: DatabaseSync; readonly tables: StateTables }
     | undefined;
   let fault: string | undefined;
-  // A watch asks for every status after each change of one: to parse all of them again took seconds with a thousand nodes.
+  // A watch reads all statuses after each change of one: parsing all of them again took seconds with a thousand nodes.
   const joined = new WeakMap<
     ResourceOf[Kind],
     { readonly text: string; readonly result: ResourceOf[Kind] }
   >();
 
-  /** Kept open: to open the file for each status would take longer than to read it. */
+  /** The database is kept open, because opening it for each status would take longer than reading it. */
   async function state(): Promise<StateTables | undefined> {
     if (data === undefined) return undefined;
     const path = join(data, stateFile);
@@ -63,7 +63,7 @@ export function folderData(data: string | undefined) {
     if (known !== undefined && known.text === text) return known.result as R;
     const record = text === undefined ? undefined : readRecord(text);
     if (record === undefined || text === undefined) return authored(resource);
-    // A spec that the process has not put into force yet is a generation further.
+    // A spec that the process has not applied yet has the next generation.
     const generation = record.generation + (record.specMark === specMark(spec) ? 0 : 1);
     const result = identified(resource, { ...record, generation }, storedStatus(resource, record.status));
     joined.set(resource, { text, result });
@@ -79,15 +79,15 @@ export function folderData(data: string | undefined) {
   return {
     withStatus,
 
-    /** An object by `Kind/namespace/name` as it was last in force; undefined where that is not written down. */
+    /** The last version of an object that was in force, by `Kind/namespace/name`; undefined if it is not recorded. */
     async lastGood(id: string): Promise<LastGood | undefined> {
       const text = (await state())?.get('record', id);
       return text === undefined ? undefined : lastGoodIn(id, text);
     },
 
-    /** All objects that came from these manifest files, as they were last in force. */
+    /** The last versions in force of all objects from these manifest files. */
     async lastGoodOf(files: ReadonlySet<string>): Promise<readonly LastGood[]> {
-      // To parse every record of a large folder takes long, so one that does not name a file is passed over.
+      // Records that do not name a file are skipped, because parsing every record of a large folder takes long.
       const marks = [...files].map((file) => `"file":${JSON.stringify(file)}`);
       const found: LastGood[] = [];
       for (const [id, text] of (await state())?.all('record') ?? []) {
@@ -110,7 +110,7 @@ export function folderData(data: string | undefined) {
       return made;
     },
 
-    /** What of the manifests the process found not to be in force, when it last looked. */
+    /** The manifests that were not in force when the process last read them. */
     async manifestProblems(): Promise<readonly ManifestProblem[]> {
       return problemsIn((await state())?.get('setting', problemsSetting));
     },
@@ -129,14 +129,14 @@ export function folderData(data: string | undefined) {
       return secret === undefined ? undefined : secretValue(secret, entry);
     },
 
-    /** The age recipient; undefined while no process has made one. */
+    /** The age recipient; undefined until a process has made one. */
     async recipient(): Promise<string | undefined> {
       if (data === undefined) return undefined;
       const text = await readFile(join(data, recipientFile), 'utf8').catch(() => undefined);
       return text?.trim() || undefined;
     },
 
-    /** Changes whenever a status, a key made or a problem of a manifest may have. */
+    /** Differs if a status, a key that was made, or a problem of a manifest may have changed. */
     async mark(): Promise<string> {
       const tables = await state();
       return tables === undefined ? '' : `${opened?.inode} ${tables.version()}`;
@@ -147,5 +147,5 @@ export function folderData(data: string | undefined) {
   };
 }
 
-/** How long a read waits for a lock; the writer holds none that readers wait for, but when it recovers after a crash. */
+/** How long a read waits for a lock. The writer blocks readers only when it recovers after a crash. */
 const busyMs = 1_000;

@@ -32,9 +32,9 @@ import { UneditableError } from './yaml-source.ts';
 
 export interface FolderOptions {
   readonly manifests: string;
-  /** The data folder of the process that runs on these manifests; default: `data` beside the folder, where there is one. */
+  /** The data folder of the process that runs on these manifests; by default `data` beside the folder, if it exists. */
   readonly data?: string | undefined;
-  /** The namespace that is meant where none is named; `default`. */
+  /** The namespace that is used if none is named; by default `default`. */
   readonly namespace?: string | undefined;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
@@ -113,13 +113,13 @@ export function folderDeclarations(options: FolderOptions): Declarations {
     if ((await made(ref)) === undefined) return;
     throw new DeclarationError(
       'Forbidden',
-      `${thing(ref)} was made through /v1/keys and is in no manifest; delete it there (DELETE /v1/keys/${ref.name} with a master key), or declare another.`,
+      `${thing(ref)} was made through /v1/keys and is in no manifest; delete it through that API (DELETE /v1/keys/${ref.name} with a master key), or declare another.`,
     );
   }
 
   /**
-   * Changes one file: `change` makes the new text of the old one (undefined deletes it). Begins anew when the file changes
-   * meanwhile.
+   * Changes one file: `change` returns the new text for the old one, or undefined to delete the file. Tries again if the
+   * file changes at the same time.
    */
   async function rewriteFile<K extends Kind>(
     ref: Ref<K>,
@@ -134,7 +134,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
       if (write.version !== undefined && placed.digest !== write.version) throw changedMeanwhile(ref);
       const path = join(manifests, placed.file);
       let now = placed;
-      // The file may have changed since the folder was looked at; then this is not the resource that was meant any more.
+      // The file may have changed since the folder was read, so that the resource is another one.
       const changed = (before: string) => {
         const found = placedNow(placed, before, index.parsed);
         if (write.version !== undefined && found.digest !== write.version) throw changedMeanwhile(ref);
@@ -159,7 +159,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
     }
   }
 
-  /** What the resource is in the text of its file after an edit. */
+  /** The resource in the text of its file after an edit. */
   async function after<K extends Kind>(ref: Ref<K>, file: string, text: string): Promise<Declared<K>> {
     const placed = placedIn(file, text, index.parsed).find(({ id }) => id === idOf(ref));
     if (placed?.resource === undefined)
@@ -174,7 +174,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
     signal: AbortSignal,
   ): Promise<Declared<K>> {
     const { text, placed } = await rewriteFile(ref, write, signal, (before, place, resource) => {
-      // What is so already, by default, need not be written down.
+      // A value that the field has by default need not be written.
       const news = edits.filter(
         (each) => 'remove' in each || !isDeepStrictEqual(valueAt(resource, each.path), each.value),
       );
@@ -225,7 +225,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
 
     async watch(kind, inNamespace, sink, signal, listed) {
       const folders = async () => [...(await content()).folders, ...data.folders()];
-      // Loaded when it is needed: with the log it takes as long as all else that a listing loads.
+      // Loaded only for a watch: with the log it takes as long as everything else that a listing loads.
       const { watchFolder } = await import('./folder-watch.ts');
       return watchFolder({ folders, list: () => list(kind, inNamespace), sink, signal, listed });
     },
@@ -269,7 +269,7 @@ export function folderDeclarations(options: FolderOptions): Declarations {
       const options = { ...write, version: write.version ?? before.version };
       const edits = manifestDiff(before.manifest, edited);
       const { placed } = await find(ref);
-      // An entry of a list has no text of its own.
+      // An entry of a list has no text that could be replaced.
       if (!placed.isAlone) {
         return edit(ref, edits, options, signal) as never;
       }
@@ -289,15 +289,15 @@ export function folderDeclarations(options: FolderOptions): Declarations {
     },
 
     async manifestProblems() {
-      const [{ problems }, told] = await Promise.all([content(), data.manifestProblems()]);
-      const known = new Map(told.map((problem) => [keyOf(problem), problem]));
-      // What the texts say is read here, so it is so now. Why a valid document is not in force only the process knows.
+      const [{ problems }, reported] = await Promise.all([content(), data.manifestProblems()]);
+      const known = new Map(reported.map((problem) => [keyOf(problem), problem]));
+      // Problems of the texts are read here, so they are up to date. Only the process knows why a valid document is not in force.
       return [
         ...problems.map((problem) => {
           const { since, remedy = problem.remedy } = known.get(keyOf(problem)) ?? {};
           return { ...problem, remedy, since };
         }),
-        ...told.filter(({ scope }) => scope === 'object'),
+        ...reported.filter(({ scope }) => scope === 'object'),
       ];
     },
 

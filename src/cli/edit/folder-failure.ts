@@ -5,7 +5,7 @@ import type { Kind, ResourceOf } from '../../store/store.ts';
 import { invalidResource, ourCause } from './api-failure.ts';
 import { DeclarationError, type Ref } from './declarations.ts';
 
-/** Refuses what standalone mode would not put into force. Throws DeclarationError `Invalid`. */
+/** Refuses an object that standalone mode would not apply. Throws DeclarationError `Invalid`. */
 export function judge(ref: Ref, before: ResourceOf[Kind] | undefined, wanted: unknown): void {
   const parsed = parseResource(wanted);
   const problems =
@@ -17,7 +17,7 @@ export function judge(ref: Ref, before: ResourceOf[Kind] | undefined, wanted: un
   if (problems.length > 0) throw invalidResource(ref, problems.map(ourCause));
 }
 
-/** A file or folder that cannot be read or written, as people may read it. */
+/** The failure to read or write a file or folder, for people. */
 export function fileFailure(error: unknown, path: string): DeclarationError {
   const code = errorCode(error);
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
@@ -25,7 +25,10 @@ export function fileFailure(error: unknown, path: string): DeclarationError {
     return new DeclarationError('Forbidden', `${path} cannot be written: ${why}; check who owns it.`);
   }
   if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new DeclarationError('Unavailable', `${path} cannot be written: the disk is full; make room.`);
+    return new DeclarationError(
+      'Unavailable',
+      `${path} cannot be written: the disk is full; free some space.`,
+    );
   if (code === 'ENOENT')
     return new DeclarationError('Unavailable', `${path} does not exist; name another with --manifests.`);
   const reason = code ?? errorText(error);

@@ -14,11 +14,11 @@ import type { Kind, ResourceOf } from '../../store/store.ts';
 import { documentValue } from './edit-yaml.ts';
 import { FileChangedError } from './write-manifest.ts';
 
-/** One object of a manifest file, and where it stands. */
+/** One object of a manifest file, and its place there. */
 export interface Placed {
-  /** `Kind/namespace/name`; empty where the document does not say which object it is. */
+  /** `Kind/namespace/name`; empty if the document does not say which object it is. */
   readonly id: string;
-  /** Undefined where it is not valid; `problems` say why. */
+  /** Undefined if it is not valid; `problems` say why. */
   readonly resource: ResourceOf[Kind] | undefined;
   readonly problems: readonly (Problem & { readonly line: number })[];
   /** Relative to the folder of manifests. */
@@ -28,15 +28,15 @@ export interface Placed {
   readonly documents: number;
   /** Line of the file that its document starts on. */
   readonly line: number;
-  /** The stretch of the file that is to be parsed for it: its document alone, or all where only a parser can cut the file. */
+  /** The part of the file to parse for it: its document, or the whole file if only a parser can split it. */
   readonly start: number;
   readonly end: number;
-  /** Position of its document in that stretch, from 0. */
+  /** Position of its document in that part, from 0. */
   readonly index: number;
-  /** Position in a `List`; undefined where the document is the object itself. */
+  /** Position in a `List`; undefined if the document is the object itself. */
   readonly item: number | undefined;
   readonly text: string;
-  /** Whether that stretch holds this object alone. */
+  /** Whether that part holds only this object. */
   readonly isAlone: boolean;
   /** Digest of that text. */
   readonly digest: string;
@@ -44,19 +44,19 @@ export interface Placed {
 
 /** What a folder of manifests declares at one moment. */
 export interface FolderContent {
-  /** By `Kind/namespace/name`; of a name declared twice the first, which is the one in force. */
+  /** By `Kind/namespace/name`; if a name is declared twice, the first, which is in force. */
   readonly placed: ReadonlyMap<string, Placed>;
-  /** What is wrong with its files and documents. */
+  /** The problems of its files and documents. */
   readonly problems: readonly FoundProblem[];
   readonly folders: readonly string[];
 }
 
 /**
- * What documents hold, by the digest of their text: of a file with a thousand only the one that changed is parsed anew, and
- * the others stay the same objects. Documents with problems are not among them, for those name lines.
+ * The objects of documents, by the digest of their text, so that only changed documents of a file are parsed again, and
+ * the objects of the others stay the same. Documents with problems are not kept, because problems name lines.
  */
 type ParsedDocuments = Map<string, readonly DeclaredIn[]>;
-/** Documents that are remembered at once; far more than anybody has. */
+/** Most documents that are kept, far more than a folder holds. */
 const mostParsed = 100_000;
 
 interface ReadFile {
@@ -64,7 +64,7 @@ interface ReadFile {
   readonly problems: readonly FoundProblem[];
 }
 
-/** Reads a folder of manifests as standalone mode does; what did not change is not read again. */
+/** Reads a folder of manifests as standalone mode does. Unchanged files are not read again. */
 export function folderIndex(manifests: string, now: () => number) {
   const reader = new FolderReader(manifests, now);
   const files = new Map<string, ReadFile>();
@@ -96,9 +96,9 @@ export function folderIndex(manifests: string, now: () => number) {
     /** For `placedIn` and `placedNow` on the texts of this folder. */
     parsed,
 
-    /** What the folder declares now. Throws the file system's error when the folder itself cannot be read. */
+    /** What the folder declares now. Throws the file system's error if the folder itself cannot be read. */
     read(): Promise<FolderContent> {
-      // One at a time: two would each take some of the news.
+      // One at a time, because each of two would get only a part of the changes.
       running ??= look().finally(() => {
         running = undefined;
       });
@@ -141,7 +141,7 @@ export function placedIn(file: string, text: string, parsed: ParsedDocuments = n
   });
 }
 
-/** Where a resource stands in the text that its file has now. Throws FileChangedError when it does so no longer. */
+/** The place of a resource in the text that its file has now. Throws FileChangedError if it is not there any more. */
 export function placedNow({ file, id }: Placed, text: string, parsed: ParsedDocuments): Placed {
   let found: Placed | undefined;
   try {
@@ -169,7 +169,7 @@ function placedOf(objects: readonly DeclaredIn[], place: Place, isOneDocument: b
   });
 }
 
-/** Whether a document is a `List`: one with a single entry looks like that entry otherwise. */
+/** Whether a document is a `List`. Without this, a list with one entry would look like that entry. */
 function isList({ text, index }: Place): boolean {
   if (!/\bList\b/.test(text)) return false;
   try {

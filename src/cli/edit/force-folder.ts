@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 
-/** Forces to disk what a folder lists: a file that was renamed or deleted is so after a power cut too. */
+/** Writes the entries of a folder to disk, so that a renamed or deleted file stays so after a power cut. */
 export async function forceFolder(folder: string): Promise<void> {
   const handle = await open(folder, constants.O_RDONLY);
   try {

@@ -9,8 +9,8 @@ import type { FolderContent } from './folder-index.ts';
 import { recordedManifest } from './manifest-yaml.ts';
 
 /**
- * Objects whose file or document is not valid now, by `Kind/namespace/name`, as the process last put them into force: it
- * keeps them so until the file is corrected. Only what the data folder holds is known.
+ * The last good versions of objects whose file or document is not valid now, by `Kind/namespace/name`. The process keeps
+ * them in force until the file is corrected. Only versions in the data folder are known.
  */
 export async function keptDeclarations(
   { placed, problems }: FolderContent,
@@ -26,7 +26,7 @@ export async function keptDeclarations(
       documents.set(problem.object, problem);
   }
   for (const [id, problem] of documents) {
-    // Of a name declared twice the first declaration counts, and this problem may be of the second.
+    // If a name is declared twice, the first declaration counts, and this problem may be of the second.
     const found = placed.get(id)?.resource === undefined ? await data.lastGood(id) : undefined;
     if (found !== undefined) kept.set(id, declaredKept(found, problem, manifests));
   }
@@ -41,7 +41,7 @@ export async function keptDeclarations(
   return kept;
 }
 
-/** What follows a sentence that says a resource was not found: a file that cannot be read may hold it. */
+/** Ends a sentence that a resource was not found: it names a file that cannot be read, which may declare it. */
 export function unreadRemark(problems: readonly FoundProblem[]): string {
   const [first, ...others] = problems.filter(({ scope }) => scope === 'file');
   if (first === undefined) return '.';

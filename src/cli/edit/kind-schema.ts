@@ -16,7 +16,7 @@ export function kindSchema(kind: Kind): JsonSchema {
   return known;
 }
 
-/** Whether a field of an object has the value that the server gives it where nobody says anything. */
+/** Whether a field of an object has its default value. */
 export function isDefault(kind: Kind, object: unknown, keys: FieldKeys): boolean {
   let schema: JsonSchema | undefined = kindSchema(kind);
   for (const key of keys)
@@ -24,7 +24,7 @@ export function isDefault(kind: Kind, object: unknown, keys: FieldKeys): boolean
   return schema?.default !== undefined && isDeepStrictEqual(fieldValue(object, keys), schema.default);
 }
 
-/** A spec without the defaults that nobody in `stated` has stated, its members in the order of the schema. */
+/** A spec without defaults, except for those that `stated` contains. Its members are in the order of the schema. */
 export function statedSpec(kind: Kind, spec: unknown, stated: FieldTree): unknown {
   const { properties = {} } = kindSchema(kind);
   return statedPart(spec, properties['spec'] ?? {}, stated['f:spec'] ?? {});

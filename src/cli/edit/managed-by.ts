@@ -13,12 +13,12 @@ interface Marked {
 }
 
 /**
- * Who manages a resource in place of people, as the marks of Argo CD, Flux and Helm say, else a field manager that
- * declares it by server-side apply; undefined for none. `app.kubernetes.io/instance` is no mark: charts set it by hand.
+ * The tool that manages a resource, by the labels and annotations of Argo CD, Flux and Helm; else a field manager that
+ * declares it by server-side apply; undefined for none. `app.kubernetes.io/instance` does not count: charts set it too.
  */
 export function managedBy({ kind, metadata }: Marked, ownership: Ownership): string | undefined {
   const { labels = {}, annotations = {}, namespace, name } = metadata;
-  // Copied along with the manifest the annotation names another resource, which Argo CD then leaves alone.
+  // If the manifest was copied, the annotation names another resource, and Argo CD leaves this one alone.
   const [application, resource, place] = (annotations['argocd.argoproj.io/tracking-id'] ?? '').split(':');
   if (application && resource === `modelgateway.dev/${kind}` && place === `${namespace}/${name}`) {
     return `Argo CD application ${application}`;
@@ -37,7 +37,7 @@ export function managedBy({ kind, metadata }: Marked, ownership: Ownership): str
   return declaredBy(kind, ownership);
 }
 
-/** Who owns the field that no resource of the kind is without; managers of single models own others. */
+/** The manager that owns a required field of the kind. Managers of single models own other fields. */
 function declaredBy(kind: Kind, { others }: Ownership): string | undefined {
   const fields = kind === 'UpstreamNode' ? ['f:baseURL'] : ['f:secretName', 'f:hash'];
   const owner = others.find(

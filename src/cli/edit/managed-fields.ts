@@ -12,7 +12,7 @@ import {
   union,
 } from './field-tree.ts';
 
-/** The one field manager of all our interfaces, so that what one of them set another may change. */
+/** The field manager of all our interfaces, so that each may change what another one set. */
 export const fieldManager = 'model-gateway';
 
 const entrySchema = z.looseObject({
@@ -29,13 +29,13 @@ interface Manager {
   readonly fields: FieldTree;
 }
 
-/** Who owns which fields of an object; see Kubernetes' server-side apply. Statuses are left aside. */
+/** Who owns which fields of an object; see Kubernetes' server-side apply. The status does not count. */
 export interface Ownership {
   readonly ours: FieldTree;
   readonly others: readonly Manager[];
 }
 
-/** Reads `metadata.managedFields`. What our manager owns by update (a creation that was cut off) counts as ours. */
+/** Reads `metadata.managedFields`. What our manager owns by update (after an interrupted creation) counts as ours. */
 export function ownershipOf(object: unknown): Ownership {
   const managers = entriesOf(object)
     .filter(({ subresource }) => subresource === undefined || subresource === '')
@@ -49,7 +49,7 @@ export function ownershipOf(object: unknown): Ownership {
   return { ours: ours.reduce(union, {}), others: managers.filter((manager) => !isOurs(manager)) };
 }
 
-/** The part of an object that our manager owns: labels, annotations and spec alone. */
+/** The part of labels, annotations and spec that our manager owns. */
 export function ownPart(object: unknown, { ours }: Ownership): Record<string, unknown> {
   const { 'f:spec': spec, 'f:metadata': metadata = {} } = ours;
   const { 'f:labels': labels, 'f:annotations': annotations } = metadata;
@@ -67,14 +67,14 @@ export function ownPart(object: unknown, { ours }: Ownership): Record<string, un
   return Object.keys(kept).length === 0 ? {} : (partOf(object, kept) as Record<string, unknown>);
 }
 
-/** A field that somebody else owns. `isSettled`: so by apply, or by a program; false for what people did once. */
+/** A field that another manager owns. `isSettled`: by apply, or as a program; false for a single edit by a person. */
 export interface Claim {
   readonly keys: FieldKeys;
   readonly manager: string;
   readonly isSettled: boolean;
 }
 
-/** Who else owns these fields. */
+/** The claims of other managers on these fields. */
 export function claimsOn(
   fields: Iterable<FieldKeys>,
   { others }: Ownership,
@@ -92,9 +92,9 @@ export function claimsOn(
 }
 
 /**
- * Whoever creates an object by a plain POST owns every default that the server filled in, and whoever ran `kubectl edit`
- * once owns what was typed: to be refused because of these would make `kubectl apply` and our commands enemies. Nobody
- * puts such fields back by himself, and the version guards against the edits of this moment.
+ * Whether a manager made single edits. A client that creates an object by a plain POST owns every default that the server
+ * added, and `kubectl edit` owns what was typed once. If such fields refused our edits, `kubectl apply` and our commands
+ * could not be used together. No tool restores them, and the version protects edits of the same moment.
  */
 function isOneOff(manager: string): boolean {
   return manager.startsWith('kubectl-') || manager === 'before-first-apply' || manager === fieldManager;
@@ -119,8 +119,8 @@ export function ownersIn({ others }: Ownership): FieldOwner[] {
 }
 
 /**
- * The `managedFields` of an object in which our manager owns exactly `applied`, by apply: what a server-side apply would
- * have left, where something else had to be used. Others' entries stay as they are.
+ * The `managedFields` in which our manager owns exactly `applied`, by apply, as a server-side apply would have left them.
+ * It is for writes of another kind. The entries of other managers stay as they are.
  */
 export function withOurFields(object: unknown, apiVersion: string, applied: object): unknown[] {
   const others = entriesOf(object).filter(({ manager }) => manager !== fieldManager);

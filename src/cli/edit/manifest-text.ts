@@ -2,13 +2,13 @@ import { documentValue } from './edit-yaml.ts';
 import type { Placed } from './folder-index.ts';
 import { manifestYaml } from './manifest-yaml.ts';
 
-/** The document's own text without its `---` line; an entry of a list printed by itself. */
+/** The document's own text without its `---` line; an entry of a list is printed alone. */
 export function manifestText({ text, index, item, isAlone }: Placed): string {
   if (isAlone) return text.slice(markerOf(text).length);
   return manifestYaml(objectAt(documentValue(text, index), item));
 }
 
-/** The `---` line, and the byte order mark, that stand before what a document says. */
+/** The byte order mark and the `---` line at the start of a document. */
 export function markerOf(stretch: string): string {
   return /^\uFEFF?(?:---[ \t]*(?:#[^\n]*)?\r?\n)?/.exec(stretch)?.[0] ?? '';
 }
@@ -19,7 +19,7 @@ export function objectAt(whole: unknown, item: number | undefined): Record<strin
   return (object ?? {}) as Record<string, unknown>;
 }
 
-/** What a document says with another object in that place. */
+/** The value of a document with another object in that place. */
 export function withObjectAt(whole: unknown, item: number | undefined, object: unknown): unknown {
   if (item === undefined) return object;
   const { items = [], ...others } = whole as { items?: unknown[] };

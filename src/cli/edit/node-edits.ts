@@ -8,9 +8,9 @@ import type { Edit } from './edit.ts';
 const maxEntries = 2_000;
 
 /**
- * Lets callers use these models of a node, or not; the other wishes for them stay. A wish for what a model is anyway is
- * taken back, so that what was switched off and on again leaves no entry behind.
- * @throws DeclarationError `Invalid` if `spec.models` cannot hold as many; it says which patterns do instead
+ * Enables or disables models of a node; their other settings stay. If a model has that state without a setting, the setting
+ * is removed, so that a model which was disabled and enabled again leaves no entry.
+ * @throws DeclarationError `Invalid` if `spec.models` cannot hold as many; it names patterns to use instead
  */
 export function modelEdits(
   { metadata, spec, status }: UpstreamNode,
@@ -28,7 +28,7 @@ export function modelEdits(
   let count = entries.size;
   const edits = names.flatMap((name): Edit[] => {
     const entry = entries.get(name);
-    // Also what it would start as if the node were declared again.
+    // It must also start in that state if the node is declared again.
     const isSoAnyway = manual.has(name) ? enabled : started.get(name) === enabled && startEnabled === enabled;
     const path = ['spec', 'models', { name }];
     if (!isSoAnyway) {
@@ -60,16 +60,16 @@ export function syncEdit(request: string): Edit {
   return { path: ['metadata', 'annotations', syncRequestAnnotation], value: request };
 }
 
-/** Leaves a node without a credential, wherever it came from. To keep the current one, make no edit. */
+/** Removes the credential of a node, whatever its source is. */
 export const clearedKeyEdits: readonly Edit[] = [
   { path: ['spec', 'encryptedAPIKey'], remove: true },
   { path: ['spec', 'apiKeySecretRef'], remove: true },
 ];
 
 /**
- * Gives a node this credential, in place of any other. It is sealed here, for this node and the origin of `baseURL` (the
- * one that the node will have), so that only sealed text leaves the machine.
- * Throws DeclarationError: `Invalid` for a key or address that cannot be sealed; none repeats the key.
+ * Gives a node this credential, in place of any other. It is sealed here, for this node and the origin of `baseURL`, the
+ * address that the node will have, so that only sealed text leaves the machine.
+ * Throws DeclarationError: `Invalid` for a key or address that cannot be sealed. No message repeats the key.
  */
 export async function sealedKeyEdits(
   declarations: Pick<Declarations, 'sealingRecipient'>,

@@ -7,27 +7,27 @@ import { type FieldKeys, holdsField, leafValues } from './field-tree.ts';
 import { isDefault } from './kind-schema.ts';
 import { type Claim, claimsOn, ownershipOf, ownPart } from './managed-fields.ts';
 
-/** How edits of one object are to be made, as it stands. */
+/** How to make edits of an object as it is now. */
 export interface PlannedEdit {
   /** Whether there is anything to change. */
   readonly isChange: boolean;
   /** The object's labels, annotations and spec after it. */
   readonly wanted: Body;
-  /** What our manager is to own then: the body of a server-side apply. */
+  /** The fields that our manager will own: the body of a server-side apply. */
   readonly applied: Record<string, unknown>;
   /** Fields it changes that others own. */
   readonly claims: readonly Claim[];
-  /** Whether it removes what our manager does not own alone: apply cannot do that, for it only gives up what it owns. */
+  /** Whether it removes fields that our manager does not own alone. An apply removes only fields that it owns alone. */
   readonly isBeyondApply: boolean;
 }
 
-/** Judges edits by what the object is and who owns its fields. Pure. */
+/** Plans edits by the state of the object and the owners of its fields. Pure. */
 export function planEdit(kind: Kind, object: unknown, edits: readonly Edit[]): PlannedEdit {
   const live = bodyOf(object);
   const ownership = ownershipOf(object);
   const own = ownPart(object, ownership);
   const wanted = applyEdits({ ...live }, edits) as unknown as Body;
-  // What is so already stays with whoever owns it.
+  // A field that has its value already stays with its owner.
   const news = edits.filter(
     (edit) => 'remove' in edit || !isDeepStrictEqual(valueAt(live, edit.path), edit.value),
   );
@@ -52,7 +52,7 @@ export function planEdit(kind: Kind, object: unknown, edits: readonly Edit[]): P
   };
 }
 
-/** An object without members says nothing, so that nothing is lost with it. */
+/** Whether a value is an object without members, with which nothing is lost. */
 function isHusk(value: unknown): boolean {
   return isDeepStrictEqual(value, {});
 }

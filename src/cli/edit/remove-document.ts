@@ -3,8 +3,8 @@ import type { Placed } from './folder-index.ts';
 import { parseSource, UneditableError } from './yaml-source.ts';
 
 /**
- * The text of a file without one of its objects; undefined when nothing is left that says anything. Comments that stand
- * at the head of the file, apart from the document by a blank line, stay. Throws UneditableError.
+ * The text of a file without one of its objects; undefined if nothing but comments is left. Comments at the top of the
+ * file stay if a blank line separates them from the document. Throws UneditableError.
  */
 export function withoutDocument(text: string, placed: Placed): string | undefined {
   const { start, end, index, item } = placed;
@@ -18,14 +18,14 @@ export function withoutDocument(text: string, placed: Placed): string | undefine
   }
   if (placed.documents === 1) return undefined;
   if (start === 0 && end === text.length)
-    throw new UneditableError('only a YAML parser can tell its documents apart');
+    throw new UneditableError('only a YAML parser can separate its documents');
   const head = start === 0 ? headComment(stretch) : '';
   const rest = text.slice(0, start) + head + text.slice(end);
   if (parseSource(rest).every((document) => document.contents === null)) return undefined;
   return rest;
 }
 
-/** The comments at the top of a file that a blank line parts from what follows. */
+/** The comments at the top of a file, if a blank line follows them. */
 function headComment(stretch: string): string {
   return /^(?:\uFEFF)?(?:#[^\n]*\n)+[ \t]*\r?\n/.exec(stretch)?.[0] ?? '';
 }

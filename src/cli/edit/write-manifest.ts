@@ -9,11 +9,11 @@ export class FileChangedError extends Error {
 }
 
 /**
- * Replaces the text of a file by what `change` makes of it, whole or not at all: it is written beside it, forced to disk
- * and renamed, with the mode and the owner of the old one. A link is followed. Undefined deletes the file; what is the
- * same is not written. Edits of ours wait for each other, however long one is held up; those of other programs are
- * noticed right before the rename. Returns the new text. Throws FileChangedError for the latter, what `change` throws,
- * else the file system's errors.
+ * Replaces the text of a file by the text that `change` returns; undefined deletes the file. The new text is written to
+ * another file, forced to disk and renamed, with the mode and the owner of the old file, so that no reader sees half of it.
+ * A link is followed, and an unchanged text is not written. Our own edits wait for each other. Edits of other programs are
+ * noticed right before the rename. Returns the new text. Throws FileChangedError after such an edit, what `change` throws,
+ * and the file system's errors.
  */
 export async function writeManifest(
   path: string,
@@ -39,8 +39,8 @@ export async function writeManifest(
 }
 
 /**
- * Writes a new file, whole or not at all; never over another. `hardLink` is for tests.
- * @returns false where there is one of that name
+ * Writes a new file at once, and never over another one. `hardLink` is for tests.
+ * @returns false if a file of that name exists
  */
 export async function writeNewManifest(path: string, text: string, hardLink = link): Promise<boolean> {
   return withTemporary(path, async (temporary) => {
@@ -56,7 +56,7 @@ export async function writeNewManifest(path: string, text: string, hardLink = li
   });
 }
 
-/** What file systems without hard links answer: exFAT, SMB, some folders that are mounted into containers. */
+/** The errors of file systems without hard links: exFAT, SMB, some folders that are mounted into containers. */
 const linkless: ReadonlySet<unknown> = new Set([
   'EPERM',
   'ENOTSUP',
@@ -66,7 +66,7 @@ const linkless: ReadonlySet<unknown> = new Set([
   'EINVAL',
 ]);
 
-/** An empty file holds the name first: nobody else's is replaced. */
+/** Creates an empty file of that name first, so that the rename does not replace a file of another program. */
 async function renameToNew(temporary: string, path: string): Promise<boolean> {
   try {
     await (await open(path, 'wx', 0o600)).close();
@@ -78,13 +78,13 @@ async function renameToNew(temporary: string, path: string): Promise<boolean> {
   return true;
 }
 
-/** Runs `work` while this process alone edits `target`, then forces the folder to disk. */
+/** Runs `work` while only this process edits `target`, then forces the folder to disk. */
 async function withTemporary<T>(target: string, work: (temporary: string) => Promise<T>): Promise<T> {
   const folder = dirname(target);
   const unlock = await lockFile(join(folder, `.${basename(target)}.lock`));
   const temporary = join(folder, `.${basename(target)}.edit`);
   try {
-    // Left by a process that was killed.
+    // A killed process may have left one.
     await unlink(temporary).catch(() => {});
     const result = await work(temporary);
     await forceFolder(folder);

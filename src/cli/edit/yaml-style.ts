@@ -1,6 +1,6 @@
 import { type Document, isMap, isScalar, isSeq, Scalar, type ToStringOptions, visit } from 'yaml';
 
-/** How the `yaml` library must print a document so that as much as possible stays as it is written. */
+/** The options with which the `yaml` library prints a document most like its text. */
 export function styleOf(document: Document, text: string): ToStringOptions {
   let indent: number | undefined;
   let indentSeq: boolean | undefined;

@@ -46,7 +46,7 @@ export function keyColumns(options: {
   return columns.filter((column) => column !== undefined);
 }
 
-/** The condition `Ready`; undefined while no controller has looked at the key. */
+/** The condition `Ready`; undefined until a controller has seen the key. */
 export function readyCondition({ status }: AnyKey) {
   return conditionOf(status?.conditions, 'Ready');
 }
@@ -59,12 +59,12 @@ export function untilText(time: string | undefined, now: Date): string {
   return `in ${ago(now.toISOString(), new Date(end))}`;
 }
 
-/** Whether the key's own expiry has passed. */
+/** Whether the key has expired. */
 export function isExpired({ spec }: AnyKey, now: Date): boolean {
   return (timeOf(spec.expirationTime) ?? Number.POSITIVE_INFINITY) <= now.getTime();
 }
 
-/** Tells people which key text it is. */
+/** The part of the key text that shows people which one it is. */
 function hintOf({ spec, status }: AnyKey): string {
   return status?.hashes?.[0]?.hint ?? spec.hint ?? '-';
 }

@@ -39,7 +39,7 @@ export function addKeyCreate(...[group, context, words]: [...Parameters<AddComma
     .summary(`make a ${noun}, and print it once or put it into a Secret`)
     .description(`Makes a ${noun} and prints it, once: only its hash is kept.`)
     .argument('<name>', `name of the ${noun}`)
-    .option('--secret-name <name>', 'have it put into this Secret instead')
+    .option('--secret-name <name>', 'put it into this Secret instead')
     .option('--key-stdin', 'take a key that was issued elsewhere, from stdin')
     .option('--display-name <text>', 'name for people')
     .option('--expires <when>', '90d, 24h, or a time such as 2027-01-31T00:00:00Z', (text) =>
@@ -56,7 +56,7 @@ export function addKeyCreate(...[group, context, words]: [...Parameters<AddComma
   withPlace(command);
   const example = kind === 'APIKey' ? ' --models gpt-5,qwen3 --expires 90d' : ' --expires 90d';
   explained(command, {
-    notes: ['The key alone goes to stdout, everything else to stderr: KEY=$(… create NAME).'],
+    notes: ['Only the key goes to stdout, everything else to stderr: KEY=$(… create NAME).'],
     examples: [`${words.group} create ci${example}`, `${words.group} create app --secret-name app-key`],
   });
 }
@@ -86,7 +86,7 @@ async function createOne(
     out.write(`${text.trimEnd()}\n`);
     if (key !== undefined && flags.keyStdin !== true) {
       err.write(
-        'Nothing was stored. The key of this manifest was thrown away: the next call makes another one.\n',
+        'Nothing was stored. The key of this manifest is not kept: the next call makes another one.\n',
       );
     }
     return;
@@ -104,7 +104,7 @@ async function createOne(
     out.write(`${created}\n`);
     return;
   }
-  // Before the key: where the reader of stdout is gone, this is what people have left.
+  // Before the key: if the reader of stdout has ended, people still see this.
   err.write(
     `${created}. This is the only time that the key is shown; if it is lost: ${calledAs} ${words.group} revoke ${ref.name}\n`,
   );
@@ -120,22 +120,19 @@ async function keyText(context: CommandContext, { kind }: KeyWords, flags: Flags
   if (verdict === 'mistyped') {
     throw new CommandError(
       exitCodes.invalid,
-      'stdin held a key of this gateway that is mistyped or cut off; give the whole key.',
+      'stdin held a key of this gateway that is mistyped or incomplete; give the whole key.',
     );
   }
   if (verdict === 'impossible') {
     throw new CommandError(
       exitCodes.invalid,
-      'stdin held no text that can be a key: it takes 24 to 512 visible ASCII characters.',
+      'stdin held no text that can be a key: a key has 24 to 512 visible ASCII characters.',
     );
   }
   const found = keyTextKind(text);
   if (verdict === 'ours' && found !== undefined && found !== wanted) {
     const is = found === 'api' ? 'a key' : 'a master key';
-    throw new CommandError(
-      exitCodes.invalid,
-      `stdin held ${is}, which opens something else than a ${kind} does.`,
-    );
+    throw new CommandError(exitCodes.invalid, `stdin held ${is}, which is not for a ${kind}.`);
   }
   return text;
 }

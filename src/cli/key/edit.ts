@@ -22,9 +22,9 @@ interface Flags extends PlaceFlags, WriteFlags {
   /** A time, or `never`. */
   readonly expires?: string;
   readonly enabled?: 'true' | 'false';
-  /** Names, or `all` alone. */
+  /** Names, or only `all`. */
   readonly models?: readonly string[];
-  /** Names, or `none` alone. */
+  /** Names, or only `none`. */
   readonly nodeNamespaces?: readonly string[];
   readonly conversion?: 'Lossy' | 'Strict';
 }
@@ -35,7 +35,7 @@ export function addKeyEdit(...[group, context, words]: [...Parameters<AddCommand
   const command = group
     .command('edit')
     .summary(`change a ${noun} by flags, or in your editor`)
-    .description(`Changes a ${noun} by flags; without any in KUBE_EDITOR, VISUAL or EDITOR.`)
+    .description(`Changes a ${noun} by flags; without flags in KUBE_EDITOR, VISUAL or EDITOR.`)
     .argument('<name>', `name of the ${noun}`)
     .option('--display-name <text>', 'name for people; "" removes it')
     .option('--expires <when>', '90d, 2027-01-31T00:00:00Z, or never', (text) =>

@@ -20,7 +20,7 @@ export function addKeyReveal(...[group, context, words]: [...Parameters<AddComma
   withPlace(command);
   completes(command, words.group);
   explained(command, {
-    notes: ['It takes the right to read that Secret, or in a folder the data folder.'],
+    notes: ['It needs permission to read that Secret, or in a folder the data folder.'],
     examples: [`${words.group} reveal app`, `${words.group} reveal app -n team-a`],
   });
 }
@@ -37,7 +37,7 @@ async function revealOne(
   if (secretName === undefined) {
     throw new CommandError(
       exitCodes.invalid,
-      `only the hash of ${name} is kept, so nobody can show it; make another: ${context.calledAs} ${words.group} create NAME`,
+      `only the hash of ${name} is kept, so it cannot be shown; make another: ${context.calledAs} ${words.group} create NAME`,
     );
   }
   const text = await place.secretEntry(ref.namespace, secretName, 'apiKey', context.signal);

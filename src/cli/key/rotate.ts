@@ -31,8 +31,8 @@ export function addKeyRotate(...[group, context, words]: [...Parameters<AddComma
   const { noun } = words;
   const command = group
     .command('rotate')
-    .summary('issue a new key; the old one lives on for a while')
-    .description(`Issues a new ${noun} into its Secret; the old one lives on for a while.`)
+    .summary('issue a new key; the old one stays valid for a while')
+    .description(`Issues a new ${noun} into its Secret; the old one stays valid for a while.`)
     .argument('<name...>', `names of the ${noun}s`)
     .option('--overlap <span>', 'how long the old one stays valid: 24h, 7d, 0', overlapSeconds)
     .option('--no-wait', 'do not wait until the new one is in force')
@@ -46,7 +46,7 @@ export function addKeyRotate(...[group, context, words]: [...Parameters<AddComma
   withPlace(withWriting(command));
   completes(command, words.group);
   explained(command, {
-    notes: ['Without --overlap it stays what the resource says: an hour by default.'],
+    notes: ['Without --overlap, the overlap of the resource applies: an hour by default.'],
     examples: [`${words.group} rotate app --overlap 24h`, `${words.group} rotate app --no-wait`],
   });
 }
@@ -63,7 +63,7 @@ async function rotateOne(
   if (resource.spec.secretName === undefined) {
     throw new CommandError(
       exitCodes.invalid,
-      `only its hash is known, so nobody can issue another key for it; make one with ${context.calledAs} ${words.group} create, hand it out, then revoke this one.`,
+      `only its hash is known, so no other key can be issued for it; make one with ${context.calledAs} ${words.group} create, hand it out, then revoke this one.`,
     );
   }
   const revision = Math.max(resource.spec.rotation?.revision ?? 0, issuedRevision(resource)) + 1;
@@ -120,7 +120,7 @@ async function waitUntilIssued(
   );
 }
 
-/** Why the controller cannot issue a key for what the spec says now; undefined while it may still do it. */
+/** Why the controller cannot issue a key for the current spec; undefined while it still may. */
 function refusedBy(key: AnyKey): string | undefined {
   const ready = readyCondition(key);
   const isCurrent = key.status?.observedGeneration === key.metadata.generation;

@@ -33,7 +33,7 @@ function rowsOf(key: DeclaredKey, { now }: Shown): Row[] {
     ['Display name', spec.displayName],
     [
       'Ready',
-      ready?.status ?? 'unknown: no controller has looked at it',
+      ready?.status ?? 'unknown: no controller has seen it',
       ready?.status === 'True' ? 'good' : 'warn',
     ],
     ['Message', ready?.message, ready?.status === 'False' ? 'bad' : undefined],
@@ -44,7 +44,7 @@ function rowsOf(key: DeclaredKey, { now }: Shown): Row[] {
     ['Node namespaces', api?.nodeNamespaces?.join(', ')],
     [
       'Conversion',
-      api && (api.conversion === 'Strict' ? 'Strict: nothing may be lost' : 'Lossy: what is lost is said'),
+      api && (api.conversion === 'Strict' ? 'Strict: nothing may be lost' : 'Lossy: losses are reported'),
     ],
     [
       'Expires',
@@ -72,7 +72,7 @@ function rowsOf(key: DeclaredKey, { now }: Shown): Row[] {
 
 function sourceOf({ spec }: AnyKey): string {
   return spec.secretName === undefined
-    ? 'a hash: the key itself is kept nowhere'
+    ? 'a hash: the key itself is not kept'
     : `generated into the Secret ${spec.secretName}, entry apiKey`;
 }
 

@@ -4,7 +4,7 @@ import { DeclarationError, type Declarations } from '../edit/declarations.ts';
 import { type PlaceFlags, showsStatus } from '../place.ts';
 import { withNearest } from '../with-nearest.ts';
 
-/** Warns of names of an allowlist that no node serves now. Nothing is said if nodes or their models cannot be read. */
+/** Warns of models in an allowlist that no node serves now. Prints nothing if nodes or their models cannot be read. */
 export async function warnOfUnserved(
   { env, err, signal }: CommandContext,
   place: Declarations,

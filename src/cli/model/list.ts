@@ -70,7 +70,7 @@ function stateText({ servers }: KnownModel): string {
   return servers.some(({ takesTraffic }) => takesTraffic) ? 'last resort' : 'not served';
 }
 
-/** What `-o json` shows of a model. */
+/** What `-o json` prints of a model. */
 export function modelObject({ name, servers }: KnownModel): unknown {
   return {
     name,

@@ -2,7 +2,7 @@ import type { CommandContext } from '../context.ts';
 import { listedNamespace, type PlaceFlags } from '../place.ts';
 import { type KnownModel, knownModels } from './servers.ts';
 
-/** The models of the nodes that the flags mean, the namespace that was listed (undefined: all) and the name of the place. */
+/** The models of the selected nodes, the namespace that was listed (undefined: all) and the name of the place. */
 export async function listedModels(
   context: CommandContext,
   flags: PlaceFlags,

@@ -6,11 +6,11 @@ import { withNearest } from '../with-nearest.ts';
 export interface Picked {
   /** Real names of models, by name, with whether each is enabled now. */
   readonly models: readonly { readonly name: string; readonly enabled: boolean }[];
-  /** What is wrong with words that name no model of the node. */
+  /** A message for each word that names no model of the node. */
   readonly problems: readonly string[];
 }
 
-/** The models of a node that words mean: names, or patterns with `*` (any text) and `?` (one character). */
+/** The models of a node that match words: names, or patterns with `*` (any text) and `?` (one character). */
 export function pickModels(node: UpstreamNode, words: readonly string[]): Picked {
   const names = servedNames(node);
   const known = realModels(node);

@@ -6,7 +6,7 @@ import { priorityOf, weightOf } from '../../store/preference.ts';
 import type { Candidate } from '../../store/store.ts';
 import { declaredEntry } from '../declared-entry.ts';
 
-/** How a node stands to a model. */
+/** Whether a node serves a model, and if not, why. */
 export type ServerState =
   | 'serves'
   | 'last resort'
@@ -23,11 +23,11 @@ export interface Server {
   readonly priority: number;
   readonly weight: number;
   readonly state: ServerState;
-  /** Whether requests may get there at all. */
+  /** Whether the node may get requests for the model. */
   readonly takesTraffic: boolean;
-  /** Its turn, from 1: nodes of one turn share its requests by weight. Undefined for one that gets none. */
+  /** Its place in the order, from 1; nodes in the same place share requests by weight. Undefined if it gets none. */
   readonly turn: number | undefined;
-  /** Its part of its turn's requests, 0 to 1. */
+  /** Its part of the requests of its place, 0 to 1. */
   readonly share: number | undefined;
 }
 
@@ -38,8 +38,8 @@ export interface KnownModel {
 }
 
 /**
- * Every name that some node knows, aliases included, by name. What keys may use which node, and the circuits of the
- * gateways, are left aside: `route explain` tells of them. `nowMs` is in milliseconds since 1970.
+ * Every name that a node knows, aliases included, sorted by name. Permissions of keys and circuits of gateways do not
+ * count here: `route explain` shows them. `nowMs` is in milliseconds since 1970.
  */
 export function knownModels(nodes: readonly UpstreamNode[], nowMs: number): KnownModel[] {
   const byName = new Map<string, Candidate[]>();
@@ -57,7 +57,7 @@ export function knownModels(nodes: readonly UpstreamNode[], nowMs: number): Know
     .map(([name, candidates]) => ({ name, servers: inOrder(candidates, nowMs) }));
 }
 
-/** What keeps a node from a model, whoever asks; undefined where nothing does. */
+/** Why a node serves a model to no key; undefined if it serves it. */
 function hindranceOf({ node, enabled }: Candidate): ServerState | undefined {
   const { metadata, spec } = node.resource;
   if (metadata.deletionTimestamp !== undefined) return 'being deleted';

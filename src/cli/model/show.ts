@@ -50,7 +50,7 @@ function unknownModel(name: string, models: readonly KnownModel[], where: string
   );
 }
 
-/** Other names that lead to the same models on the same nodes: the real one of an alias, and its other aliases. */
+/** Other names for the same models on the same nodes: the real name behind an alias, and further aliases. */
 function otherNames({ name, servers }: KnownModel, models: readonly KnownModel[]): string[] {
   const reached = new Set(servers.map(({ node, model }) => JSON.stringify([idOf(node), model])));
   return models

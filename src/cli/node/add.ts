@@ -23,7 +23,7 @@ export const addNodeAdd: AddCommand = (group, context) => {
   const command = group
     .command('add')
     .summary('declare a node; its key is sealed on this machine')
-    .description('Declares a node. A terminal is asked for its API key, which is sealed at once.')
+    .description('Declares a node. On a terminal it asks for the API key, and seals it at once.')
     .argument('<name>', 'name of the node')
     .action((name: string, flags: Flags) => addOne(context, name, flags));
   withKeyFlags(withNodeFlags(command)).option('--disabled', 'declare it without letting it take requests');
@@ -51,7 +51,7 @@ async function addOne(context: CommandContext, name: string, flags: Flags): Prom
   const create = (more: readonly Edit[], dryRun: boolean) =>
     place.create(manifestOf(ref, [...edits, ...more]), { dryRun }, signal);
 
-  // Before the key is asked for: nobody should type one for a node that is refused.
+  // Before the key is read, because nobody should type one for a node that is refused.
   const judged = await create([], true);
   const key = await keyEdits(context, place, ref, baseUrl, wish);
   if (flags.dryRun === true) {
@@ -77,7 +77,7 @@ async function keyEdits(
 ): Promise<readonly Edit[]> {
   if (wish === 'secret') return [];
   const from = wish === 'stdin' ? 'stdin' : 'prompt';
-  // Off a terminal nobody is asked: a local server needs no key.
+  // Without a terminal no key is read: a local server needs none.
   if (from === 'prompt' && !context.isTerminal.stdin) return [];
   const key = await readKey(context, from, `API key of ${ref.name} (not shown; Enter for none): `);
   if (key === undefined && from === 'stdin') {

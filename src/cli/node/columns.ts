@@ -13,7 +13,7 @@ export const tintOfPhase: Readonly<Record<string, Tint>> = {
   idle: 'warn',
 };
 
-/** The columns of `nodes`: those that the CRD prints, and the names of the console. */
+/** The columns of `nodes`: those that the CRD prints, with the names of the console. */
 export function nodeColumns(options: {
   readonly namespaces: boolean;
   readonly now: Date;
@@ -48,7 +48,7 @@ function statusOf(phase: string | undefined, enabled: boolean): string {
   return enabled ? shown : `${shown},disabled`;
 }
 
-/** `12`, or `8/12` where some are disabled. */
+/** `12`, or `8/12` if some are disabled. */
 function modelCounts(status: Declared<'UpstreamNode'>['resource']['status']): string {
   const { modelCount, enabledModelCount } = status ?? {};
   if (modelCount === undefined) return '-';

@@ -25,11 +25,11 @@ export const addNodeEdit: AddCommand = (group, context) => {
   const command = group
     .command('edit')
     .summary('change a node by flags, or in your editor')
-    .description('Changes a node by flags; without any opens it in KUBE_EDITOR, VISUAL or EDITOR.')
+    .description('Changes a node by flags; without flags, in KUBE_EDITOR, VISUAL or EDITOR.')
     .argument('<name>', 'name of the node')
     .action((name: string, flags: Flags) => editOne(context, name, flags));
   withKeyFlags(withNodeFlags(command))
-    .option('--api-key-prompt', 'type the API key; nothing keeps the current one')
+    .option('--api-key-prompt', 'type the API key; Enter keeps the current one')
     .option('--clear-api-key', 'remove the API key');
   completes(command, 'node');
   withPlace(withWriting(command));
@@ -52,14 +52,14 @@ async function editOne(context: CommandContext, name: string, flags: Flags): Pro
       const message = 'nothing to change: give flags (node edit --help), or name an editor in EDITOR.';
       throw usageError(message);
     }
-    return told(context, flags, await editInEditor(context, place, before, editor, flags));
+    return printOutcome(context, flags, await editInEditor(context, place, before, editor, flags));
   }
   edits.push(...(await keyEdits(context, place, before, flags, wish)));
   if (edits.length === 0) {
     context.err.write('The key is empty, so the current one stays; nothing was changed.\n');
     return;
   }
-  return told(context, flags, await editResource(context, place, before, edits, flags));
+  return printOutcome(context, flags, await editResource(context, place, before, edits, flags));
 }
 
 async function keyEdits(
@@ -84,7 +84,7 @@ async function keyEdits(
           `API key of ${metadata.name} (not shown; Enter keeps the current one): `,
         );
   if (key !== undefined) return sealedKeyEdits(place, refOf(before), baseURL, key, context.signal);
-  // A sealed key opens for one origin alone; the node would answer nobody.
+  // A sealed key opens only for one origin, so the node would get no requests.
   if (moves) {
     const message = `the current key is sealed for ${originOf(spec.baseURL)} and does not open for ${originOf(baseURL)}: give the key again with --api-key-stdin, or remove it with --clear-api-key.`;
     throw usageError(message);
@@ -92,20 +92,20 @@ async function keyEdits(
   return [];
 }
 
-/** What a change of `newModels` does not do; empty if there was none, or no model is known. */
+/** A notice that a change of `newModels` leaves known models as they are; empty without such a change or models. */
 function newModelsNotice({ spec, status }: UpstreamNode, { metadata, spec: now }: UpstreamNode): string {
   const { modelCount = 0, enabledModelCount = 0 } = status ?? {};
   if (spec.sync.newModels === now.sync.newModels || modelCount === 0) return '';
   const state = now.sync.newModels.toLowerCase();
   const verb = state === 'enabled' ? 'enable' : 'disable';
-  return `Models discovered from now on start ${state}. Those known already stay as they are (${enabledModelCount} of ${modelCount} enabled): switch them with \`model ${verb} ${metadata.name} NAMES\`, or leave them out with --exclude-models.\n`;
+  return `Models discovered from now on start ${state}. Known models stay as they are (${enabledModelCount} of ${modelCount} enabled): switch them with \`model ${verb} ${metadata.name} NAMES\`, or leave them out with --exclude-models.\n`;
 }
 
 function originOf(url: string): string {
   return URL.parse(url)?.origin ?? url;
 }
 
-function told(
+function printOutcome(
   context: CommandContext,
   flags: Flags,
   stored: { readonly before: Declared<'UpstreamNode'>; readonly after: Declared<'UpstreamNode'> } | undefined,

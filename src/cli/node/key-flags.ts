@@ -16,7 +16,7 @@ export interface KeyFlags {
   readonly clearApiKey?: boolean;
 }
 
-/** Adds the flags of `KeyFlags`; `--api-key` only so that it can be refused with the reason. */
+/** Adds the flags of `KeyFlags`. `--api-key` exists only so that it can be refused with the reason. */
 export function withKeyFlags(command: Command): Command {
   return command
     .option('--api-key-stdin', 'read the API key from stdin; it is sealed at once')
@@ -25,7 +25,7 @@ export function withKeyFlags(command: Command): Command {
     .addOption(new Option('--api-key [value]').hideHelp());
 }
 
-/** What the flags say of the key: `keep` says nothing of it. Throws CommandError for flags that exclude each other. */
+/** Where the key comes from; `keep` without a flag. Throws CommandError for flags that exclude each other. */
 export function keyWish(
   flags: KeyFlags & Pick<NodeFlags, 'modelsFile'>,
 ): 'keep' | 'stdin' | 'prompt' | 'clear' | 'secret' {
@@ -60,14 +60,14 @@ export function keyWish(
   return wish ?? 'keep';
 }
 
-/** Reads a key from stdin or a prompt. An empty one is undefined: it keeps what is there. */
+/** Reads a key from stdin or a prompt. Undefined for an empty one, which keeps the current key. */
 export async function readKey(
   context: CommandContext,
   from: 'stdin' | 'prompt',
   prompt: string,
 ): Promise<string | undefined> {
   if (from === 'prompt' && !context.isTerminal.stdin) {
-    throw usageError('nobody can type a key here: pipe it in with --api-key-stdin.');
+    throw usageError('there is no terminal to type a key on: pipe it in with --api-key-stdin.');
   }
   try {
     const key = await readSecret(prompt, context.stdin, context.err, { mayBeEmpty: true });
@@ -78,7 +78,7 @@ export async function readKey(
   }
 }
 
-/** The edits that name a Secret, as `NAME` or `NAME/ENTRY`. */
+/** The edits that take the key from a Secret, given as `NAME` or `NAME/ENTRY`. */
 export function secretKeyEdits(text: string): Edit[] {
   const [name = '', key, ...more] = text.split('/');
   if (name === '' || key === '' || more.length > 0) {

@@ -24,7 +24,7 @@ interface Flags extends PlaceFlags, OutputFlags, SelectorFlags {
 export const addNodes: AddCommand = (program, context) => {
   const command = program
     .command('nodes')
-    .description('Lists the nodes with what the controller found out about each.')
+    .description('Lists the nodes, with what the controller found about each.')
     .option('-w, --watch', 'after the list, print each node that changes until Ctrl-C')
     .action(async (flags: Flags) => {
       const place = await context.declarations(flags);
@@ -53,7 +53,7 @@ function listing(
   };
 }
 
-/** Prints the list, then a line for each change, aligned with it; a node that is gone is said on stderr. */
+/** Prints the list, then a line for each change, aligned with it. A deleted node is reported on stderr. */
 async function watchNodes(
   context: CommandContext,
   place: Declarations,
@@ -79,7 +79,7 @@ async function watchNodes(
     'UpstreamNode',
     namespace,
     ({ ref, after }) => {
-      if (after === undefined) context.err.write(`${ref.namespace}/${ref.name} is gone.\n`);
+      if (after === undefined) context.err.write(`${ref.namespace}/${ref.name} was deleted.\n`);
       else if (selected([after], flags).length === 0) return;
       else if (isListed) print([after], false);
       else first.push(after);

@@ -7,7 +7,7 @@ import { usageError } from '../command-error.ts';
 import type { Edit } from '../edit/edit.ts';
 import { collected } from '../place.ts';
 
-/** The flags that say what a node is to be, for `node add` and `node edit`. */
+/** The flags that set fields of a node, for `node add` and `node edit`. */
 export interface NodeFlags {
   readonly baseUrl?: string;
   readonly authentication?: string;
@@ -36,7 +36,7 @@ export function withNodeFlags(command: Command): Command {
       .option('--priority <n>', '0 to 100, higher is preferred', whole)
       .option('--weight <n>', '1 to 100, share within one priority', whole)
       .option('--model <names>', 'all manual models by comma; or --models-file FILE', collected)
-      // Named by the lines of their neighbours: help fits a screen.
+      // The help of another flag names this one, so that the help fits a screen.
       .addOption(new Option('--models-file <file>').hideHelp())
       .option('--native-format <names>', `${nativeFormats.join(', ')}; as --model`, collected)
       .addOption(wordOption('--new-models <state>', 'what new models start as:', ['enabled', 'disabled']))
@@ -47,7 +47,7 @@ export function withNodeFlags(command: Command): Command {
   );
 }
 
-/** What the flags wish for, without the key. `readStdin` is asked where a flag names `-`. Throws CommandError. */
+/** The edits that the flags ask for, without the key. A flag with the value `-` calls `readStdin`. Throws CommandError. */
 export async function nodeEdits(flags: NodeFlags, readStdin: () => Promise<string>): Promise<Edit[]> {
   const edits: Edit[] = [];
   const wish = (value: unknown, ...path: string[]): void => {
@@ -80,7 +80,7 @@ async function manualModels(
   return namesIn([...(model ?? []), text]);
 }
 
-/** Names by line or comma, each once; blank ones and lines that start with `#` are left out. */
+/** Names, separated by lines or commas, each once. Blank names and lines that start with `#` are left out. */
 function namesIn(texts: readonly string[]): string[] {
   const names = texts
     .flatMap((text) => text.split(/\r?\n/))
@@ -99,7 +99,7 @@ async function fileText(file: string): Promise<string> {
   }
 }
 
-/** Formats are few and their names known: case need not be right. */
+/** The names of formats, given in any case. */
 function properNames(names: readonly string[]): string[] {
   return names.map(
     (name) => nativeFormats.find((format) => format.toLowerCase() === name.toLowerCase()) ?? name,
@@ -112,14 +112,14 @@ function callersOf(text: string): UpstreamNode['spec']['callerNamespaces'] {
   return { from: 'Names', names: namesIn([text]) };
 }
 
-/** A flag that takes one of a few words, in any case; its value is the word as it is written here. */
+/** A flag that takes one of a few words in any case. Its value is the word in the spelling of `words`. */
 function wordOption(flags: string, help: string, words: readonly string[]): Option {
   const option = new Option(flags, `${help} ${words.join(', ')}`).argParser((text: string) => {
     const word = words.find((each) => each.toLowerCase() === text.toLowerCase());
     if (word === undefined) throw new InvalidArgumentError(`Allowed choices are ${words.join(', ')}.`);
     return word;
   });
-  // For completion alone: the parser above takes any case.
+  // Only for completion: the parser above takes any case.
   option.argChoices = [...words];
   return option;
 }

@@ -1,7 +1,7 @@
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { oneLine } from '../table.ts';
 
-/** A sync that was asked for: the node as it was before, and the annotation's value. */
+/** A requested sync: the node as it was before, and the annotation's value. */
 export interface AskedSync {
   readonly before: UpstreamNode;
   readonly request: string;
@@ -13,10 +13,10 @@ export interface SyncOutcome {
   readonly text: string;
 }
 
-/** Most names that are listed of one sort; `-o wide` of nothing would show a thousand. */
+/** Most names of added, removed or missing models that are listed. */
 const mostNames = 20;
 
-/** What came of a sync; undefined while the controller has not acted on it. `now` is undefined for a deleted node. */
+/** The result of a sync; undefined until the controller has acted on it. `now` is undefined for a deleted node. */
 export function syncOutcome(
   { before, request }: AskedSync,
   now: UpstreamNode | undefined,

@@ -47,7 +47,7 @@ export const addNodeSync: AddCommand = (group, context) => {
           asked.set(ref.name, { before: resource, request });
         });
       } catch (error) {
-        // The others were asked all the same, and their outcome is wanted.
+        // The sync of the other nodes was requested, and their outcome matters.
         failure = error;
       }
       if (asked.size > 0) await afterAsking(context, place, asked, flags);

@@ -97,7 +97,7 @@ function connection({ spec, status }: UpstreamNode): Row[] {
   ];
 }
 
-/** So that a time of minutes ago does not read as checks that stopped: they may be seconds apart. */
+/** The time of the last check. The note says why it may be minutes old, though checks may be seconds apart. */
 function checkText(time: string | undefined, now: Date): string {
   const text = timeText(time, now);
   return time === undefined ? text : `${text}; written at most every 5 minutes while nothing changes`;
@@ -105,7 +105,7 @@ function checkText(time: string | undefined, now: Date): string {
 
 function found(node: Declared<'UpstreamNode'>, { now }: Shown): Row[] {
   const { status } = node.resource;
-  if (status === undefined) return [['Found', 'nothing yet: no controller has looked at it', 'warn']];
+  if (status === undefined) return [['Found', 'nothing yet: no controller has seen it', 'warn']];
   return [
     ['Last sync', timeText(lastSuccessfulSync(status), now)],
     ['Last try', status.lastSyncError === undefined ? undefined : timeText(status.lastSyncTime, now), 'bad'],

@@ -1,7 +1,7 @@
 import { errorText } from '../../observe/error-text.ts';
 import { type CircuitReadings, readCircuits } from './readings.ts';
 
-/** Where standalone mode answers probes and metrics unless told otherwise. */
+/** The default address of probes and metrics in standalone mode. */
 export const defaultAdminURL = 'http://127.0.0.1:9090';
 const longestMs = 3_000;
 
@@ -14,15 +14,15 @@ export async function adminCircuits(adminURL: string, signal: AbortSignal): Prom
     });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`it answered ${answer.status}`);
-    // Anything may listen there.
-    if (!text.includes('modelgateway_build_info')) throw new Error('it is no gateway');
+    // Another program may listen there.
+    if (!text.includes('modelgateway_build_info')) throw new Error('this is not a gateway');
     return { circuits: [readCircuits(new URL(adminURL).host, text)], missing: [] };
   } catch (error) {
     signal.throwIfAborted();
     return {
       circuits: undefined,
       missing: [
-        `The circuits are unknown: ${adminURL} was asked in vain (${reasonOf(error)}); is the gateway running, on another port? Name it with --admin-url.`,
+        `The circuits are unknown: ${adminURL} could not be read (${reasonOf(error)}). If the gateway has another admin address, name it with --admin-url.`,
       ],
     };
   }
@@ -31,7 +31,7 @@ export async function adminCircuits(adminURL: string, signal: AbortSignal): Prom
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return errorText(error);
   if (error.name === 'TimeoutError') return `no answer in ${longestMs / 1_000} s`;
-  // What fetch throws says only that it failed; the cause says how.
+  // The error of fetch says only that it failed; its cause says why.
   const { cause } = error;
   return cause instanceof Error && cause.message !== '' ? cause.message : error.message;
 }

@@ -4,7 +4,7 @@ import { timeOf } from '../../resources/time.ts';
 import type { KeyEntry } from '../../store/store.ts';
 import { readyCondition } from '../key/columns.ts';
 
-/** A key as routing looks at it. */
+/** A key as routing sees it. */
 export function keyEntryOf(resource: ApiKey): KeyEntry {
   const { models, expirationTime } = resource.spec;
   return {
@@ -14,7 +14,7 @@ export function keyEntryOf(resource: ApiKey): KeyEntry {
   };
 }
 
-/** A key of a namespace that has no wishes of its own, for the question where any key's requests go. */
+/** A key of a namespace without an allowlist, to explain where requests go that use any key. */
 export function anyKeyOf(namespace: string): KeyEntry {
   const spec = { hash: `sha256:${'0'.repeat(64)}` };
   return keyEntryOf(
@@ -22,7 +22,7 @@ export function anyKeyOf(namespace: string): KeyEntry {
   );
 }
 
-/** Why callers with this key are refused whatever they ask for; undefined where they are not. */
+/** Why every request with this key is refused; undefined if it is not. */
 export function refusedKey({ metadata, spec, status }: ApiKey, now: Date): string | undefined {
   if (metadata.deletionTimestamp !== undefined) return 'it is being deleted';
   if (!spec.enabled) return 'it is disabled';

@@ -4,7 +4,7 @@ import { servedNames } from '../../store/node-models.ts';
 import type { Candidate } from '../../store/store.ts';
 import { declaredEntry } from '../declared-entry.ts';
 
-/** Nodes as routing looks at them; `hasStatus` as for `declaredEntry`. */
+/** Nodes as routing sees them; for `hasStatus` see `declaredEntry`. */
 export function declaredView(nodes: readonly UpstreamNode[], hasStatus: boolean): RouteView {
   const entries = new Map(
     nodes.map((node) => {

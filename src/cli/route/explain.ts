@@ -113,7 +113,7 @@ interface Rest {
     readonly namespace: string;
     readonly homeNamespace: string;
   };
-  /** Those whose circuits are known. */
+  /** The gateways whose circuits are known. */
   readonly gateways: readonly string[];
   readonly refused: string | undefined;
   readonly unknown: readonly string[];
@@ -135,7 +135,7 @@ async function print(
     out.write(hintedCommands(table, flags));
   }
   if (refused !== undefined)
-    out.write(`The key ${asked.key} opens nothing: callers get 401, for ${refused}\n`);
+    out.write(`The key ${asked.key} opens nothing: callers get 401, because ${refused}\n`);
   const refusal = refusalText(explanation);
   if (refusal !== undefined) out.write(`${refusal}\n`);
   for (const line of conclusions(explanation)) out.write(`${line}\n`);
@@ -166,7 +166,7 @@ async function readingsOf(
   }
 }
 
-/** The nodes of all namespaces, or where those may not be read of those that the key may use. */
+/** The nodes of all namespaces, or, without that permission, of the namespaces whose nodes the key may use. */
 async function readNodes(
   place: Declarations,
   key: KeyEntry,
@@ -193,7 +193,7 @@ async function readNodes(
       if (!(error instanceof DeclarationError) || error.reason !== 'Forbidden') throw error;
       failure = error;
       missing.push(
-        `Nodes of namespace ${namespace} are unknown: this user may not list upstreamnodes there.`,
+        `Nodes of namespace ${namespace} are unknown: this user has no permission to list upstreamnodes there.`,
       );
     }
   }
@@ -214,7 +214,7 @@ async function readRequest({ stdin }: CommandContext, file: string): Promise<unk
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text, which is somebody's prompt.
+    // The parser's own message quotes the text, which may be a private prompt.
     throw new CommandError(
       exitCodes.invalid,
       `--request ${file} holds no JSON; give the body of one request.`,

@@ -5,9 +5,9 @@ import { errorText } from '../../observe/error-text.ts';
 import { type GatewayPodObject, gatewayLabels, listGatewayPods } from '../gateway-pods.ts';
 import { type CircuitReadings, readCircuits } from './readings.ts';
 
-/** What is read of gateways that run in a cluster. */
+/** What was read of the gateways in a cluster. */
 export interface GatewayReadings extends CircuitReadings {
-  /** The namespace whose nodes every namespace may use, as far as the gateways' pods tell. */
+  /** The namespace whose nodes every namespace may use; undefined if the gateways' pods do not agree on one. */
   readonly homeNamespace: string | undefined;
 }
 
@@ -24,9 +24,9 @@ const longestMs = 5_000;
 const mostBytes = 64 * 1024 * 1024;
 
 /**
- * Reads the circuits of every gateway pod from its `/metrics`, by the API server's pod proxy and with the user's own
- * rights. What may not be read is told, with the right that is missing. Looks in all namespaces, or where that is not
- * allowed in `namespace` alone.
+ * Reads the circuits of every gateway pod from its `/metrics`, through the API server's pod proxy and with the permissions
+ * of the user. `missing` names what could not be read, and the permission for it. It looks in all namespaces, or only in
+ * `namespace` if that is not allowed.
  */
 export async function podCircuits(
   client: KubeClient,
@@ -80,7 +80,7 @@ async function gatewayPods(
   } catch (error) {
     signal.throwIfAborted();
     const why = isForbidden(error)
-      ? `this user may not list pods, neither in all namespaces nor in ${namespace}`
+      ? `this user has no permission to list pods, neither in all namespaces nor in ${namespace}`
       : reasonOf(error);
     return { missing: `The gateways were not found: ${why}.` };
   }
@@ -111,7 +111,7 @@ async function metricsOf(client: KubeClient, pod: Pod, signal: AbortSignal): Pro
 
 function whyNot({ namespace, name }: Pod, error: unknown): string {
   if (isForbidden(error)) {
-    return `The circuits in ${namespace} are unknown: this user lacks the right to get pods/proxy there.`;
+    return `The circuits in ${namespace} are unknown: this user has no permission to get pods/proxy there.`;
   }
   return `The circuits of ${namespace}/${name} are unknown: ${reasonOf(error)}.`;
 }

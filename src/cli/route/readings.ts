@@ -1,11 +1,11 @@
 import type { GatewayCircuits } from '../../routing/explain/explain.ts';
 import type { CircuitState } from '../../routing/route.ts';
 
-/** What was learnt of the gateways' circuits. */
+/** What was read of the gateways' circuits. */
 export interface CircuitReadings {
-  /** Undefined where no gateway told. */
+  /** Undefined if no gateway could be read. */
   readonly circuits: readonly GatewayCircuits[] | undefined;
-  /** What was not learnt and why, in sentences for people. */
+  /** What could not be read and why, in sentences for people. */
   readonly missing: readonly string[];
 }
 
@@ -14,8 +14,8 @@ const states: ReadonlyMap<string, CircuitState> = new Map(
 );
 
 /**
- * The circuits that a gateway's `/metrics` tells of (`modelgateway_circuit_state`): those that it does not name are
- * closed. A series without a model stands for the whole node.
+ * The circuits in a gateway's `/metrics` (`modelgateway_circuit_state`); those that it does not name are closed. A series
+ * without a model means the whole node.
  */
 export function readCircuits(gateway: string, metrics: string): GatewayCircuits {
   const found = new Map<string, CircuitState>();

@@ -39,7 +39,7 @@ function whyText(node: ExplainedNode): string {
   return [...excluded, ...remarksOf(node)].join('; ');
 }
 
-/** What people should know of a node that takes the request: why it is a last resort, what a conversion drops, notes. */
+/** Remarks on a node that takes the request: why it is a last resort, what a conversion drops, notes. */
 export function remarksOf(node: ExplainedNode): string[] {
   return [
     ...node.demoted.map((why) => {
@@ -68,20 +68,18 @@ const refusals: Readonly<Record<NonNullable<Explanation['refusal']>, string>> = 
   conversion_refused: '400: no node that is left speaks the format, and the request cannot be converted',
 };
 
-/** What a caller is told where no node takes the request, in a sentence; undefined where one does. */
+/** The answer that a caller gets if no node takes the request, in a sentence; undefined if one does. */
 export function refusalText({ refusal }: Explanation): string | undefined {
   return refusal && `No node takes the request. Callers get ${refusals[refusal]}.`;
 }
 
-/** What stands below the table: what the answer depends on. */
+/** The lines below the table: what the route depends on. */
 export function conclusions({ nativeFirst, others, nodes }: Explanation): string[] {
   const taking = nodes.filter(({ position }) => position !== undefined).length;
   return [
     ...(taking > 3 ? ['One request is tried on at most 3 nodes (--max-attempts of the gateway).'] : []),
     ...(nativeFirst === 'depends'
-      ? [
-          'Where a conversion would lose something, native nodes of the same priority come first: see --request.',
-        ]
+      ? ['If a conversion would lose something, native nodes of the same priority come first: see --request.']
       : []),
     ...(nativeFirst === true
       ? [

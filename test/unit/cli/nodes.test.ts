@@ -33,7 +33,7 @@ test('a table aligns wide characters, colours without moving columns, and lets n
     [cell('x\u001b[2J', 'good'), cell('line\nend\u202e')],
   ];
   expect(table(rows, false)).toBe('名前         a\nx\\u{1b}[2J   line end\\u{202e}\n');
-  expect(table([[cell('ok', 'good'), cell('b')]], true)).toBe('\u001b[32mok\u001b[0m   b\n');
+  expect(table([[cell('ok', 'good'), cell('b')]], true)).toBe('\u001b[32mok\u001b[39m   b\n');
 });
 
 const diffs: [string, string, string][] = [
@@ -152,8 +152,8 @@ test('times as kubectl takes them', () => {
 test.each([
   ['y\n', undefined],
   ['YES\n', undefined],
-  ['\n', 'nothing was done'],
-  ['no\n', 'nothing was done'],
+  ['\n', 'nothing was changed'],
+  ['no\n', 'nothing was changed'],
 ])('a question on a terminal, answered %j', async (answer, refusal) => {
   const stdin = new PassThrough();
   let asked = '';
