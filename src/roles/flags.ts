@@ -153,7 +153,7 @@ export const flags = {
     value: 'NAME',
     repeatable: true,
     schema: z.array(z.literal('-').or(namespaceName)).min(1).max(100),
-    help: 'where it may read Secrets; - for nowhere',
+    help: 'where it may read Secrets; -: none',
     preset: { cluster: 'all served' },
   },
   'home-namespace': {
