@@ -2,8 +2,7 @@ import { timeOf } from '../resources/time.ts';
 import { type RouteRefusal, usableCandidates } from '../routing/filter.ts';
 import { cardOf } from '../store/model-card.ts';
 import type { Candidate, KeyEntry, View } from '../store/store.ts';
-import { GatewayError } from './errors/errors.ts';
-import { shorten } from './errors/shorten.ts';
+import { GatewayError, shorten } from './errors/errors.ts';
 
 /** One entry of `GET /models`: the members of both SDK families side by side. */
 export interface ListedModel {

@@ -1,4 +1,4 @@
-import type { Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import { registerCollected, type Sample } from './collected-metric.ts';
 
 /** A circuit that is not closed. */
@@ -23,7 +23,6 @@ const mostShown = 2_000;
 
 /** Registers the `modelgateway_circuit*` metrics. */
 export function createCircuitMetrics(registry: Registry): CircuitMetrics {
-  const openings = new Map<string, number>();
   let circuits: () => Iterable<OpenCircuit> = () => [];
   registerCollected(
     registry,
@@ -50,21 +49,15 @@ export function createCircuitMetrics(registry: Registry): CircuitMetrics {
       }
     },
   );
-  registerCollected(
-    registry,
-    {
-      name: 'modelgateway_circuit_openings_total',
-      help: 'How often circuits of a node or its models have opened.',
-      type: 'counter',
-      labelNames: ['node'],
-    },
-    function* (): Iterable<Sample> {
-      for (const [node, value] of openings) yield { labels: { node }, value };
-    },
-  );
+  const openings = new Counter({
+    name: 'modelgateway_circuit_openings_total',
+    help: 'How often circuits of a node or its models have opened.',
+    labelNames: ['node'],
+    registers: [registry],
+  });
   return {
-    opened: (node) => void openings.set(node, (openings.get(node) ?? 0) + 1),
-    forget: (node) => void openings.delete(node),
+    opened: (node) => openings.inc({ node }),
+    forget: (node) => openings.remove({ node }),
     observe: (read) => {
       circuits = read;
     },

@@ -1,5 +1,4 @@
-import type { Registry } from 'prom-client';
-import { registerCollected, type Sample } from './collected-metric.ts';
+import { Counter, type Registry } from 'prom-client';
 
 /** Counts what the gateway's conversions do. Every argument comes from a closed set, or names a node of a manifest. */
 export interface ConversionMetrics {
@@ -17,63 +16,38 @@ export interface ConversionMetrics {
 
 /** Registers the `modelgateway_conversion*` metrics. */
 export function createConversionMetrics(registry: Registry): ConversionMetrics {
-  const total = new Map<string, number>();
-  registerCollected(
-    registry,
-    {
-      name: 'modelgateway_conversions_total',
-      help: 'Attempts on nodes in another format than the caller’s.',
-      type: 'counter',
-      labelNames: ['conversion'],
-    },
-    function* (): Iterable<Sample> {
-      for (const [conversion, value] of total) yield { labels: { conversion }, value };
-    },
+  const counter = <L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> =>
+    new Counter({ name: `modelgateway_${name}`, help, labelNames, registers: [registry] });
+  const total = counter(
+    'conversions_total',
+    'Attempts on nodes in another format than the caller’s.',
+    'conversion',
+  );
+  const dropped = counter(
+    'conversion_dropped_total',
+    'Requests of which a field could not be carried, by field without indexes.',
+    'conversion',
+    'field',
+  );
+  const lost = counter(
+    'conversion_lost_total',
+    'Answers of which something could not be said in the caller’s format.',
+    'conversion',
+    'what',
+  );
+  const refused = counter(
+    'conversion_refused_total',
+    'Answers of 400 or 422 that a setting of the node’s dialect would avoid; the log has the value.',
+    'node',
+    'setting',
   );
   return {
     declare(conversions) {
-      for (const conversion of conversions) total.set(conversion, 0);
+      for (const conversion of conversions) total.inc({ conversion }, 0);
     },
-    converted: (conversion) => void total.set(conversion, (total.get(conversion) ?? 0) + 1),
-    dropped: registerPairs(registry, {
-      name: 'modelgateway_conversion_dropped_total',
-      help: 'Requests of which a field could not be carried, by field without indexes.',
-      labelNames: ['conversion', 'field'],
-    }),
-    lost: registerPairs(registry, {
-      name: 'modelgateway_conversion_lost_total',
-      help: 'Answers of which something could not be said in the caller’s format.',
-      labelNames: ['conversion', 'what'],
-    }),
-    refusedByNode: registerPairs(registry, {
-      name: 'modelgateway_conversion_refused_total',
-      help: 'Answers of 400 or 422 that a setting of the node’s dialect would avoid; the log has the value.',
-      labelNames: ['node', 'setting'],
-    }),
-  };
-}
-
-interface PairMetric {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames: readonly [string, string];
-}
-
-/** Registers a counter with two labels; returns the function that increments it. */
-function registerPairs(
-  registry: Registry,
-  { name, help, labelNames }: PairMetric,
-): (first: string, second: string) => void {
-  const [firstName, secondName] = labelNames;
-  const counts = new Map<string, Map<string, number>>();
-  registerCollected(registry, { name, help, type: 'counter', labelNames }, function* (): Iterable<Sample> {
-    for (const [first, seconds] of counts)
-      for (const [second, value] of seconds)
-        yield { labels: { [firstName]: first, [secondName]: second }, value };
-  });
-  return (first, second) => {
-    const seconds = counts.get(first) ?? new Map<string, number>();
-    counts.set(first, seconds);
-    seconds.set(second, (seconds.get(second) ?? 0) + 1);
+    converted: (conversion) => total.inc({ conversion }),
+    dropped: (conversion, field) => dropped.inc({ conversion, field }),
+    lost: (conversion, what) => lost.inc({ conversion, what }),
+    refusedByNode: (node, setting) => refused.inc({ node, setting }),
   };
 }

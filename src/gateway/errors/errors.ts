@@ -146,3 +146,10 @@ export class GatewayError extends Error {
     return catalogue[this.code];
   }
 }
+
+const longestText = 256;
+
+/** A caller's text, shortened for an error message. */
+export function shorten(text: string): string {
+  return text.length > longestText ? `${text.slice(0, longestText)}…` : text;
+}

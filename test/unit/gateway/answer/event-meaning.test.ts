@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { eventFault } from '../../../../src/gateway/answer/event-fault.ts';
 import { eventMeaning } from '../../../../src/gateway/answer/event-meaning.ts';
+import { eventFault } from '../../../../src/gateway/answer/reported-error.ts';
 import type { CallerFormat } from '../../../../src/routing/caller-format.ts';
 
 const choice = (delta: object, finish: string | null = null) =>
