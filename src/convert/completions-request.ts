@@ -7,7 +7,7 @@ import { Dropped } from './dropped.ts';
 import { Fields } from './fields.ts';
 import type { NewId } from './ids.ts';
 import { limits } from './limits.ts';
-import { invalid, unsupportedParameter } from './request-fields.ts';
+import { invalid, unsupportedParameter, unsupportedValue } from './request-fields.ts';
 import type { UnreadText } from './unread-text.ts';
 
 /** What the reply to a completions request needs to know of it. */
@@ -66,6 +66,8 @@ export function convertCompletionsRequest(body: unknown, options: ConversionOpti
     ...shared,
   }));
   const openings = prompts.map((prompt) => (echo ? request.read(prompt) : ''));
+  if (openings.reduce((all, { length }) => all + length, 0) > limits.echoedPrompts)
+    throw unsupportedValue('echo', `At most ${limits.echoedPrompts} characters of prompts are repeated`);
   const state = { model: callerModel, openings, includeUsage, newId, now };
   return { chats, state, ...dropped.settle(strict) };
 }

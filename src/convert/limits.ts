@@ -12,6 +12,12 @@ export const limits = {
   heldText: 4 * 1024 * 1024,
   /** Characters of one streamed answer that its last event has to repeat; an item counts 1,000, a log probability 500. */
   answerWeight: 64 * 1024 * 1024,
+  /** Characters of JSON that response objects repeat of their request: a stream writes them three times, for all callers' event loop. */
+  echo: 256 * 1024,
+  /** Characters of one repeated member if all of them are more than `echo`. */
+  echoedMember: 8 * 1024,
+  /** Characters of all prompts that completions repeat (`echo`). */
+  echoedPrompts: 1024 * 1024,
   /** Levels of nesting in what is passed on without being read: schemas, tool inputs, tool arguments. */
   nesting: 200,
   /** Messages or input items of one request. */

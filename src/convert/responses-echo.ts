@@ -1,54 +1,65 @@
 import type { Fields } from './fields.ts';
 import { isObject, type JsonObject, listOf, objectOf } from './json.ts';
+import { limits } from './limits.ts';
 
 /**
  * The part of a response object that repeats the request, with the vendor's defaults: numbers may not be null, every
  * key is there (responses.md). As JSON text: it is written up to three times, most of it is defaults, and
  * `JSON.stringify` of an object with so many members took as long as all else of the reply's conversion.
+ *
+ * If it is too long, its long members have the vendor's defaults instead.
  */
 export function echoJson(request: Fields, model: string): string {
+  const all = echoOf(request, model, Number.POSITIVE_INFINITY);
+  return all.length <= limits.echo ? all : echoOf(request, model, limits.echoedMember);
+}
+
+/** `most`: characters of the JSON of a member that is repeated. */
+function echoOf(request: Fields, model: string, most: number): string {
+  const written = (name: string, value: unknown, otherwise: string): string => {
+    const json = value === undefined || value === null ? undefined : JSON.stringify(value);
+    return json === undefined || json.length > most ? otherwise : `,"${name}":${json}`;
+  };
+  const member = (name: string, otherwise: string): string =>
+    written(name, request.repeated(name), otherwise);
   const tools = request.repeated('tools');
   const text = request.repeated('text');
   const reasoning = request.repeated('reasoning');
   const user = request.repeated('user');
   return (
     `"model":${JSON.stringify(model)},"previous_response_id":null` +
-    member(request, 'instructions', ',"instructions":null') +
-    (tools === undefined ? ',"tools":[]' : `,"tools":${JSON.stringify(listOf(tools).map(echoedTool))}`) +
-    member(request, 'tool_choice', ',"tool_choice":"auto"') +
+    member('instructions', ',"instructions":null') +
+    written('tools', tools === undefined ? undefined : listOf(tools).map(echoedTool), ',"tools":[]') +
+    member('tool_choice', ',"tool_choice":"auto"') +
     // Overflow fails: nothing is cut off.
     ',"truncation":"disabled"' +
-    member(request, 'parallel_tool_calls', ',"parallel_tool_calls":true') +
-    (text === undefined ? plainText : `,"text":${JSON.stringify(echoedText(objectOf(text)))}`) +
-    member(request, 'top_p', ',"top_p":1') +
-    member(request, 'presence_penalty', ',"presence_penalty":0') +
-    member(request, 'frequency_penalty', ',"frequency_penalty":0') +
-    member(request, 'top_logprobs', ',"top_logprobs":0') +
-    member(request, 'temperature', ',"temperature":1') +
-    (reasoning === undefined
-      ? noReasoning
-      : `,"reasoning":${JSON.stringify(echoedReasoning(objectOf(reasoning)))}`) +
-    member(request, 'max_output_tokens', ',"max_output_tokens":null') +
-    member(request, 'max_tool_calls', ',"max_tool_calls":null') +
+    member('parallel_tool_calls', ',"parallel_tool_calls":true') +
+    written('text', text === undefined ? undefined : echoedText(objectOf(text)), plainText) +
+    member('top_p', ',"top_p":1') +
+    member('presence_penalty', ',"presence_penalty":0') +
+    member('frequency_penalty', ',"frequency_penalty":0') +
+    member('top_logprobs', ',"top_logprobs":0') +
+    member('temperature', ',"temperature":1') +
+    written(
+      'reasoning',
+      reasoning === undefined ? undefined : echoedReasoning(objectOf(reasoning)),
+      noReasoning,
+    ) +
+    member('max_output_tokens', ',"max_output_tokens":null') +
+    member('max_tool_calls', ',"max_tool_calls":null') +
     // Nothing is kept, whatever was asked for.
     ',"store":false,"background":false' +
-    member(request, 'metadata', ',"metadata":{}') +
-    member(request, 'safety_identifier', ',"safety_identifier":null') +
-    member(request, 'prompt_cache_key', ',"prompt_cache_key":null') +
+    member('metadata', ',"metadata":{}') +
+    member('safety_identifier', ',"safety_identifier":null') +
+    member('prompt_cache_key', ',"prompt_cache_key":null') +
     // No program is part of anything here.
     ',"access_programs":null' +
-    (typeof user === 'string' ? `,"user":${JSON.stringify(user)}` : '')
+    written('user', typeof user === 'string' ? user : undefined, '')
   );
 }
 
 const plainText = ',"text":{"format":{"type":"text"}}';
 const noReasoning = ',"reasoning":{"effort":null,"summary":null}';
-
-/** A member as the request has it; `otherwise` where it says nothing. */
-function member(request: Fields, name: string, otherwise: string): string {
-  const value = request.repeated(name);
-  return value === undefined || value === null ? otherwise : `,"${name}":${JSON.stringify(value)}`;
-}
 
 /** `strict` is what is enforced: chat-completions only where it was asked for. */
 function echoedTool(tool: unknown): unknown {

@@ -134,6 +134,12 @@ describe('a completions request', () => {
     ['max_tokens 0', { model: 'm', prompt: 'p', max_tokens: 0 }, 'invalid_value', 'max_tokens'],
     ['temperature', { model: 'm', prompt: 'p', temperature: 3 }, 'invalid_value', 'temperature'],
     ['echo of a wrong type', { model: 'm', prompt: 'p', echo: 1 }, 'invalid_type', 'echo'],
+    [
+      'echo of too much',
+      { model: 'm', prompt: 'x'.repeat(600_000), n: 2, echo: true },
+      'unsupported_value',
+      'echo',
+    ],
     ['stop of a wrong type', { model: 'm', prompt: 'p', stop: 1 }, 'invalid_type', 'stop'],
     [
       'too many stops',

@@ -404,3 +404,11 @@ describe('what a response says of its request', () => {
     expect(JSON.parse(json)).toMatchObject({ status: 'completed', output: [message(outputText('hi'))] });
   });
 });
+
+it('a request that is too long to be repeated is repeated without its long members', () => {
+  const short = { metadata: { a: 'b' }, tools: [{ type: 'function', name: 'f' }] };
+  const repeated = (instructions: string) =>
+    replyOf(completion({ content: 'hi' }), { ...short, instructions });
+  expect(repeated('x'.repeat(200_000))).toMatchObject({ ...short, instructions: 'x'.repeat(200_000) });
+  expect(repeated('x'.repeat(300_000))).toMatchObject({ ...short, instructions: null });
+});
