@@ -23,7 +23,7 @@ export abstract class Deadline {
 
 /**
  * Checks everything that may time out, with one timer: silent streams, bodies that callers send, requests to nodes, idle
- * connections. Two timers for each request cost more than reading a short one; one timer for each of thousands of streams
+ * connections. Two timers for each body cost more than reading a short one; one timer for each of thousands of streams
  * kept waking a sleeping process. Each deadline is looked at only when its check is due.
  */
 export class Deadlines {
@@ -51,7 +51,7 @@ export class Deadlines {
       this.#turn = Math.floor(this.#clock() / this.#turnMs);
       this.#timer = setInterval(() => this.#checkAll(), this.#turnMs).unref();
     }
-    // A check that comes too early only lists it again: a move for each request would cost more.
+    // Its present turn comes first, and lists it again then: moving it for each request would cost more.
     if (deadline.turn !== notListed && deadline.turn <= this.#turnOf(checkAtMs)) return;
     this.#unlist(deadline);
     this.#list(deadline);
@@ -112,7 +112,7 @@ export class Deadlines {
 
 /** The others must still be checked if one throws. */
 function checkOne(deadline: Deadline, nowMs: number): void {
-  // `forget` replaces it.
+  // If `check` calls `watch` or `forget`, what they set counts, and not what it returns.
   deadline.checkAtMs = nowMs;
   try {
     const next = deadline.check(nowMs);
