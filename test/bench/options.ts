@@ -71,7 +71,7 @@ export function benchOptions(argv: readonly string[]): BenchOptions {
     roundMilliseconds: values.long ? 800 : 400,
     warmUpMilliseconds: values.long ? 3000 : 2000,
     rewarmMilliseconds: values.long ? 3000 : 600,
-    bigSet: { keys: 100_000, nodes: 1000, modelsPerNode: 500 },
+    bigSet: { keys: 9_900, nodes: 100, modelsPerNode: 500 },
     changes: values.long ? 120 : 18,
     idleStreams: 5000,
     convertedRounds: values.long ? 21 : 9,
