@@ -2,6 +2,7 @@ import { timeOf } from '../resources/time.ts';
 import { type RouteRefusal, usableCandidates } from '../routing/filter.ts';
 import { cardOf } from '../store/model-card.ts';
 import type { Candidate, KeyEntry, View } from '../store/store.ts';
+import { type CodexModel, codexModel } from './codex-models.ts';
 import { GatewayError, shorten } from './errors/errors.ts';
 
 /** One entry of `GET /models`: the members of both SDK families side by side. */
@@ -29,6 +30,8 @@ export interface ModelPage {
   readonly has_more: boolean;
   readonly first_id: string | null;
   readonly last_id: string | null;
+  /** For Codex CLI, which asks with `client_version`: those whose window is known. */
+  readonly models?: readonly CodexModel[];
 }
 
 const longestPage = 10_000;
@@ -37,7 +40,7 @@ const namesPerTurn = 2_000;
 
 /**
  * The models for which a request with this key would find a node, by name. `query` may hold `limit` (1 to 10,000;
- * default all, up to that bound) and `after_id` or `before_id`. Throws GatewayError for a bad query.
+ * default all, up to that bound), `after_id` or `before_id`, and `client_version`. Throws GatewayError for a bad query.
  */
 export async function listModels(
   view: View,
@@ -58,16 +61,20 @@ export async function listModels(
   }
   names.sort();
   const page = before !== undefined && after === undefined ? names.slice(-limit) : names.slice(0, limit);
-  const data = page.flatMap((name) => {
+  const served = page.flatMap((name) => {
     const candidates = usableCandidates(view.served(name), key, homeNamespace);
-    return 'code' in candidates ? [] : [listed(name, candidates)];
+    return 'code' in candidates ? [] : [{ name, candidates }];
   });
+  const data = served.map(({ name, candidates }) => listed(name, candidates));
   return {
     object: 'list',
     data,
     has_more: names.length > page.length,
     first_id: data[0]?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
+    ...(query['client_version'] === undefined
+      ? {}
+      : { models: served.flatMap(({ name, candidates }) => codexModel(name, candidates) ?? []) }),
   };
 }
 

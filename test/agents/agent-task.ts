@@ -22,6 +22,8 @@ export interface AgentTask {
   readonly path: '/responses' | '/messages';
   /** The model's name, as the agent knows it. */
   readonly model: string;
+  /** What the manifest says about the node's model. */
+  readonly card?: Readonly<Record<string, unknown>>;
   /** Files of the folder, by name. */
   readonly files: Readonly<Record<string, string>>;
   /** The agent's script. */
@@ -45,6 +47,7 @@ export interface AgentTask {
 export interface Done {
   readonly place: Place;
   readonly stdout: string;
+  readonly stderr: string;
   readonly exchanges: readonly Exchange[];
 }
 

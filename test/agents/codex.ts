@@ -149,6 +149,37 @@ export function codexNamespaceTask(script: string, name: string, model: string, 
   };
 }
 
+/** Codex with a model that it does not know, and that the gateway knows: it offers the patch tool, and knows the window. */
+export function codexCardTask(script: string, name: string, model: string, word: string): AgentTask {
+  const task = codexTask(script, name, word);
+  return {
+    ...task,
+    dropped: [...task.dropped, 'tools[N].description'],
+    ...{ model, play: () => playCard, breaks: 0, card: { contextTokens: 60_000, displayName: 'Scripted' } },
+    checks: {
+      'the gateway is asked for the model': ({ exchanges }) =>
+        must(
+          exchanges.some(({ url }) => url.startsWith('/v1/models?client_version=')),
+          'it was not asked',
+        ),
+      'the model is known': ({ stdout, stderr }) =>
+        must(!/metadata|failed to refresh/i.test(stdout + stderr), `it is not:\n${stderr}`),
+      'the file is edited': fileIs('greeting.txt', `${goodbye} ${word}\n`),
+      'the patch went well': ({ stdout }) =>
+        mustBe(itemsOf(stdout).filter(({ type }) => type === 'file_change').length, 1, 'the number of patches'),
+      'tokens are counted': checkUsage(3),
+    },
+  };
+}
+
+const playCard: Play = (step, results, request) => {
+  if (step > 1) {
+    must(resultOf(results, 2).includes('Success'), `the patch: ${resultOf(results, 2)}`);
+    return { text: 'It is done.' };
+  }
+  return playPatch(step === 0 ? 0 : 1, results, request);
+};
+
 const playNamespace: Play = (step, results, request) => {
   const wait = request.tools
     ?.map((tool) => tool.function.name)

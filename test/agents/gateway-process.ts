@@ -30,6 +30,7 @@ export async function startGatewayProcess(options: {
     readonly model: string;
     /** Another name of the model, for callers. */
     readonly alias: string;
+    readonly card: Readonly<Record<string, unknown>> | undefined;
   };
   /** What the key says of conversions. */
   readonly conversion: 'Lossy' | 'Strict';
@@ -43,7 +44,7 @@ export async function startGatewayProcess(options: {
   const spec = {
     baseURL: node.baseURL,
     apiKeySecretRef: { name: 'scripted' },
-    models: [{ name: node.model, aliases: [node.alias] }],
+    models: [{ name: node.model, aliases: [node.alias], card: node.card }],
   };
   const documents = [
     { apiVersion, kind: 'UpstreamNode', metadata: { name: 'scripted' }, spec },

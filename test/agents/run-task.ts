@@ -56,7 +56,7 @@ async function runIn(
 
   const key = `sk-${randomBytes(16).toString('hex')}`;
   await using model = await startModelServer({ model: nodeModel, key, play: task.play(place) });
-  const node = { baseURL: model.baseURL, key, model: nodeModel, alias };
+  const node = { baseURL: model.baseURL, key, model: nodeModel, alias, card: task.card };
   await using gateway = await startGatewayProcess({
     ...{ folder: root, node, conversion: task.conversion },
     ...{ timeoutMs: gatewayMs, guard },
@@ -85,7 +85,7 @@ async function runIn(
     must(model.requests.length > 0, 'it was not asked at all');
     must(model.problems.length === 0, model.problems.join('\n'));
   });
-  const done = { place, stdout: agent.stdout(), exchanges };
+  const done = { place, stdout: agent.stdout(), stderr: agent.tail(), exchanges };
   for (const [name, check] of Object.entries(task.checks)) await step(name, () => check(done));
   await step('every answer names its conversion and what it dropped', () => {
     for (const exchange of asked) checkHeaders(exchange, task);

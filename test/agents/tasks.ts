@@ -6,7 +6,7 @@ import { startGuard } from '../support/guard.ts';
 import { attemptsToLeave, isWalled } from '../support/wall.ts';
 import { must } from './agent-task.ts';
 import { claudeCodeTask } from './claude-code.ts';
-import { codexNamespaceTask, codexTask, knownModel, strictCodexTask } from './codex.ts';
+import { codexCardTask, codexNamespaceTask, codexTask, knownModel, strictCodexTask } from './codex.ts';
 import { claudeCodePackage, codexPackage, pinnedVersion } from './install-agent.ts';
 import { Report } from './report.ts';
 import { nodeModel, runTask } from './run-task.ts';
@@ -22,6 +22,7 @@ const word = (): string => `w${randomBytes(6).toString('hex')}`;
 const tasks = [
   codexTask(codexScript, `${codex}, ${knownModel}`, word()),
   codexNamespaceTask(codexScript, `${codex}, ${nodeModel}`, nodeModel, word()),
+  codexCardTask(codexScript, `${codex}, ${nodeModel} with a card`, nodeModel, word()),
   claudeCodeTask(claudeCodeScript, claudeCode, nodeModel, word()),
   strictCodexTask(codexTask(codexScript, `${codex}, ${knownModel}`, word())),
   strictCodexTask(codexNamespaceTask(codexScript, `${codex}, ${nodeModel}`, nodeModel, word())),

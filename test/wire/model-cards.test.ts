@@ -36,7 +36,8 @@ test('a model says its window: what the node lists, what the card says, and of s
             {
               name: 'corrected',
               aliases: ['claude-corrected'],
-              card: { displayName: 'Mended', contextTokens: 800 },
+              dialect: { reasoningEfforts: ['low', 'high'] },
+              card: { displayName: 'Mended', contextTokens: 800, input: ['Text', 'File'], tools: false },
             },
           ],
         }),
@@ -83,5 +84,21 @@ test('a model says its window: what the node lists, what the card says, and of s
     max_input_tokens: 16_384,
     max_tokens: 4_000,
   });
+  // Codex refuses the whole answer for a model that lacks a member, and keeps its own defaults for one that is not there.
+  const forCodex = await caller.send('GET', '/models?client_version=0.169.0');
+  const { models } = JSON.parse(forCodex.text) as { models: Record<string, unknown>[] };
+  expect(models.map(({ slug }) => slug)).toEqual(['claude-corrected', 'corrected', 'found', 'shared']);
+  expect(models.find(({ slug }) => slug === 'corrected')).toMatchObject({
+    ...{ display_name: 'Mended', context_window: 800, input_modalities: ['text'] },
+    supported_reasoning_levels: [
+      { effort: 'low', description: 'low' },
+      { effort: 'high', description: 'high' },
+    ],
+  });
+  expect(models.map((model) => model['apply_patch_tool_type'])).toEqual([
+    ...[undefined, undefined],
+    ...['freeform', 'freeform'],
+  ]);
+  expect(JSON.parse(text)).not.toHaveProperty('models');
   server.close();
 });
