@@ -166,7 +166,11 @@ export function codexCardTask(script: string, name: string, model: string, word:
         must(!/metadata|failed to refresh/i.test(stdout + stderr), `it is not:\n${stderr}`),
       'the file is edited': fileIs('greeting.txt', `${goodbye} ${word}\n`),
       'the patch went well': ({ stdout }) =>
-        mustBe(itemsOf(stdout).filter(({ type }) => type === 'file_change').length, 1, 'the number of patches'),
+        mustBe(
+          itemsOf(stdout).filter(({ type }) => type === 'file_change').length,
+          1,
+          'the number of patches',
+        ),
       'tokens are counted': checkUsage(3),
     },
   };
