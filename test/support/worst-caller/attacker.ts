@@ -78,6 +78,9 @@ for (const bomb of [
   refused(list(`{"role":"user","content":[${parts}]}`, 28 * mib)),
 ])
   for (const path of ['/messages', '/messages/count_tokens']) void again(bombTo(path, bomb));
+// Answers that repeat their requests.
+const repeated = gzipSync(`{"model":"m","stream":true,"input":"x","instructions":"${'x'.repeat(31 * mib)}"}`);
+void again(bombTo('/responses', repeated));
 for (let i = 0; i < 4; i++) {
   void again((socket) => {
     socket.write(head('/messages', [`content-length: ${medium.length}`]) + medium);
