@@ -138,7 +138,7 @@ function convertConversation(request: Fields, context: MessagesContext): readonl
   return context.dialect.systemPlacement === 'Leading' ? leadingSystem(messages) : messages;
 }
 
-/** `stop`. What is beyond the most that the node takes would make it refuse the request. */
+/** The stop sequences for `stop`: as many as the node takes, because it would refuse the request for more. */
 function convertStop(sequences: readonly string[], context: MessagesContext): readonly string[] | undefined {
   if (sequences.length === 0) return undefined;
   const { mostStops } = context.dialect;

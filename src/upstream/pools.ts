@@ -10,7 +10,7 @@ interface Entry {
   readonly pool: Pool;
 }
 
-/** How long a connection is used: five minutes, a fifth more or less (contract: Connections). */
+/** How long a connection is used: five minutes, a fifth more or less, so that replicas behind one name all get work. */
 const shortestLifeMs = 240_000;
 const longestLifeMs = 360_000;
 

@@ -8,7 +8,7 @@ const fields: Readonly<Record<string, string>> = {
   http2: 'HTTP/2',
   openAIExtras: 'OpenAI extras',
 };
-/** Where the same name means different things. */
+/** Labels of fields whose name means something else in another place. */
 const places: Readonly<Record<string, string>> = {
   'spec.callerNamespaces.from': 'Keys from',
   'spec.callerNamespaces.names': 'Namespaces',

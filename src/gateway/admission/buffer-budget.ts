@@ -17,7 +17,7 @@ export interface BufferShare {
 
 /**
  * Counts the bytes of all bodies in memory, by key, so that their sum stays within a bound and one key cannot keep the
- * others out (contract: Fair shares). While more than a quarter of the memory is free, any key may take more. Below that
+ * others out. While more than a quarter of the memory is free, any key may take more. Below that
  * only a key that holds less than an equal share of those that hold some. The cost does not grow with the number of keys.
  */
 export class BufferBudget {

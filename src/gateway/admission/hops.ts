@@ -5,7 +5,7 @@ import { GatewayError } from '../errors/errors.ts';
 export const hopsHeader = 'x-model-gateway-hops';
 
 /**
- * The hop count that a node is sent: one more than the request came with (contract: Loops). Throws GatewayError
+ * The hop count that a node is sent: one more than the request came with. Throws GatewayError
  * `loop_detected` after two gateways. A value that is not a count is refused, not read as none: otherwise a proxy that
  * merges or rewrites the header would let a loop run on.
  */

@@ -41,7 +41,7 @@ export class ErrorBody {
     try {
       if (complete) this.#settle(maskCredentials(this.#blocks.take(), this.#connection));
     } finally {
-      // Even if masking throws: `whole` is awaited.
+      // Does nothing after the line above. If masking threw, it keeps the attempt from waiting for ever.
       this.#settle(undefined);
       this.#blocks.clear();
     }

@@ -325,9 +325,9 @@ export function openKubernetesStore(options: {
     Pick<Store, 'unsyncedReason' | 'rejection' | 'rejections' | 'writeConditions'>);
 }
 
-/** Starts something that runs on and on; settles when it says for the first time that its content is complete. */
+/** Starts `run`, which follows objects until the process ends. Settles when the first list is complete. */
 async function untilFilled(first: FirstList, run: (first: FirstList) => Promise<void>): Promise<void> {
-  // It ends when the process does, perhaps before it was filled.
+  // Awaiting `run` too lets its errors reach the caller. If the process stops first, the list is never complete.
   await Promise.race([first.done, run(first).then(() => first.done)]);
 }
 

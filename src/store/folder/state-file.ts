@@ -192,7 +192,7 @@ function lost(path: string): StateFileError {
   );
 }
 
-/** Whether a run wrote to the folder: each publishes the sealing key's public half there. */
+/** Whether the program has used this data folder before: at each start it writes the public half of the sealing key there. */
 function isUsed(folder: string): boolean {
   return existsSync(join(folder, recipientFile));
 }
