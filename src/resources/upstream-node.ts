@@ -108,6 +108,10 @@ const syncSchema = z.object({
     .enum(['Always', 'Never'])
     .default('Always')
     .meta({ description: 'Always: ask the node for its models. Never: use manualModels alone.' }),
+  suspend: z.boolean().default(false).meta({
+    description:
+      'true keeps the discovered models as they are: no sync, whatever asks for one. Health checks and manualModels go on.',
+  }),
   models: modelPatternsSchema
     .meta({
       description:

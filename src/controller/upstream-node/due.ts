@@ -3,7 +3,7 @@ import type { Urgency } from '../queue.ts';
 import type { Gathered } from './gather.ts';
 import type { ContactKind } from './memory.ts';
 import { isNarrower } from './model-filter.ts';
-import { hasManualList } from './models.ts';
+import { hasManualList, isDiscovering } from './models.ts';
 import { nextCheck, nextRetry, nextSync } from './schedule.ts';
 
 /** Why something is due now, for the debug log; undefined if it is not due. */
@@ -107,7 +107,9 @@ export function localSync(gathered: Gathered): LocalSync {
     return first(localSyncCauses, gathered) === undefined ? undefined : 'Manual';
   }
   const isNew = neverSynced(gathered) !== undefined && requested(gathered) === undefined;
-  return isNew && hasManualList(node) && !connectionChanged(gathered) ? 'Postponed' : undefined;
+  // While syncs are suspended no contact follows a change of the connection.
+  const isAwaited = isDiscovering(node) && connectionChanged(gathered);
+  return isNew && hasManualList(node) && !isAwaited ? 'Postponed' : undefined;
 }
 
 /** A contact that is due, why, and whether a person or program waits for it. */
@@ -121,7 +123,7 @@ export interface DueContact {
 export function dueContact(gathered: Gathered): DueContact | undefined {
   const { credentials, node } = gathered;
   if (credentials.state !== 'Resolved' || node.metadata.deletionTimestamp !== undefined) return undefined;
-  if (node.spec.sync.discovery === 'Always') {
+  if (isDiscovering(node)) {
     const wished = first(wishedSyncCauses, gathered);
     if (wished !== undefined) return { kind: 'sync', cause: wished, urgency: 'Urgent' };
     const cause = first(syncCauses, gathered);

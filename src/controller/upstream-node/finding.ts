@@ -1,6 +1,6 @@
 import { connectionChanged, type LocalSync, localSync } from './due.ts';
 import type { Gathered } from './gather.ts';
-import { hasManualList } from './models.ts';
+import { hasManualList, isDiscovering } from './models.ts';
 import { isUnwatched } from './readiness.ts';
 import { type Health, healthOfSync, judgeHealth, judgeSync, type SyncVerdict } from './verdict.ts';
 
@@ -26,6 +26,6 @@ export function finding(gathered: Gathered): Finding {
   const sync = contact.kind === 'sync' ? judgeSync(answer, hasManualList(node)) : undefined;
   const health = sync === undefined ? judgeHealth(answer) : healthOfSync(answer, sync);
   // A check says nothing about models, so a sync that is due because of the change is still due.
-  const changed = sync === undefined && node.spec.sync.discovery === 'Always' && connectionChanged(gathered);
+  const changed = sync === undefined && isDiscovering(node) && connectionChanged(gathered);
   return { health, sync, local: undefined, changed };
 }

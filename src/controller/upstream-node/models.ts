@@ -23,6 +23,11 @@ export function hasManualList({ spec }: UpstreamNode): boolean {
   return (spec.manualModels ?? []).length > 0;
 }
 
+/** Whether the node is asked for its models: not with `discovery: Never`, nor while syncs are suspended. */
+export function isDiscovering({ spec }: Pick<UpstreamNode, 'spec'>): boolean {
+  return spec.sync.discovery === 'Always' && !spec.sync.suspend;
+}
+
 /** A model is removed after it was absent from this many successful syncs in a row. */
 const missesToRemove = 3;
 /** etcd refuses objects of about 1.5 MB, and every gateway has every status in memory. */
@@ -94,10 +99,15 @@ function startOf(model: StatusModel | undefined): boolean | undefined {
 /** The models that count as discovered, with the syncs in a row that missed each. */
 function discovered(
   before: readonly StatusModel[],
-  { discovery, models }: UpstreamNodeSpec['sync'],
+  { discovery, models, suspend }: UpstreamNodeSpec['sync'],
   listing: Listing,
 ): Map<string, number> {
   const found = new Map<string, number>();
+  if (suspend) {
+    for (const { name, source, missedSyncs = 0 } of before)
+      if (source === 'Discovered') found.set(name, missedSyncs);
+    return found;
+  }
   if (discovery === 'Never') return found;
   const isWanted = modelFilter(models);
   const listed = listing.kind === 'Names' ? listing.names.filter(isModelName) : [];

@@ -3,6 +3,7 @@ import type { Reason } from '../../resources/reasons.ts';
 import type { UpstreamNode, UpstreamNodeStatus } from '../../resources/upstream-node.ts';
 import type { Credentials } from '../../store/store.ts';
 import type { Observation, Progress } from '../conditions.ts';
+import { isDiscovering } from './models.ts';
 import { type Fault, type Health, stalls } from './verdict.ts';
 
 export type Phase = NonNullable<UpstreamNodeStatus['phase']>;
@@ -64,7 +65,7 @@ export function phaseOf(standing: Standing): Phase {
 
 /** Whether nothing ever contacts the node, so that its health will never be known. */
 export function isUnwatched({ spec }: UpstreamNode): boolean {
-  return spec.healthCheck.mode === 'None' && spec.sync.discovery === 'Never';
+  return spec.healthCheck.mode === 'None' && !isDiscovering({ spec });
 }
 
 export interface Readiness {
@@ -78,6 +79,8 @@ const setModels =
   'Set spec.manualModels, or let the node list its models at {baseURL}/models (spec.sync.discovery: Always).';
 
 function noneFound({ spec }: UpstreamNode): string {
+  if (spec.sync.suspend)
+    return 'No models are known, and spec.sync.suspend is true. Set it to false, or set spec.manualModels.';
   if (spec.sync.discovery === 'Never') return `The node has no models. ${setModels}`;
   return spec.sync.models === undefined
     ? `The node lists no models. ${setModels}`
@@ -108,7 +111,7 @@ const readyRules: readonly ReadyRule[] = [
       ? answer('False', reason, message, stalls(reason) ? 'Stalled' : 'Reconciling')
       : undefined,
   ({ sync, node }) =>
-    sync.status === 'True' || node.spec.sync.discovery === 'Never'
+    sync.status === 'True' || !isDiscovering(node)
       ? answer('False', 'NoModels', noneFound(node), 'Stalled')
       : undefined,
 ];
@@ -155,7 +158,7 @@ export function reachability({ health, changed, node }: Standing): Observation {
   }
   if (isUnwatched(node)) {
     const message =
-      'The node is not checked: spec.healthCheck.mode is None and spec.sync.discovery is Never.';
+      'The node is not checked: spec.healthCheck.mode is None, and it is not asked for its models.';
     return { type, status: 'Unknown', reason: 'NotChecked', message };
   }
   const before = conditionOf(node.status?.conditions, type);

@@ -2,6 +2,7 @@ import { conditionOf } from '../../resources/condition-of.ts';
 import { timeOf } from '../../resources/time.ts';
 import { fractionOf, jittered } from '../spread.ts';
 import type { Gathered } from './gather.ts';
+import { isDiscovering } from './models.ts';
 import { stalls } from './verdict.ts';
 
 /** What is overdue when this process first sees a node is spread over at most this long. */
@@ -28,9 +29,12 @@ export function nextCheck({ id, node, memory, nowMs }: Gathered): number | undef
 
 /** When the next scheduled sync is due; undefined if none is. ±10 %, spread as the checks are. */
 export function nextSync({ id, node, memory, nowMs }: Gathered): number | undefined {
-  if (node.spec.sync.discovery === 'Never') return undefined;
+  if (!isDiscovering(node)) return undefined;
   const interval = node.spec.sync.intervalSeconds * 1_000;
-  const last = timeOf(node.status?.lastSyncTime) ?? timeOf(node.metadata.creationTimestamp) ?? memory.sinceMs;
+  const told = timeOf(node.status?.lastSyncTime) ?? timeOf(node.metadata.creationTimestamp) ?? memory.sinceMs;
+  // The time of a sync that failed as the one before is written only every few minutes.
+  const tried = node.status?.lastSyncError === undefined ? undefined : memory.lastContactMs;
+  const last = Math.max(told, tried ?? 0);
   return Math.max(
     spread(pastOf(last, nowMs, memory), interval, `${id} sync`, memory.sinceMs),
     memory.notBeforeMs,
@@ -43,7 +47,7 @@ export function nextSync({ id, node, memory, nowMs }: Gathered): number | undefi
  */
 export function nextRetry(gathered: Gathered): number | undefined {
   const { node, memory, id } = gathered;
-  if (node.status?.lastSyncError === undefined || node.spec.sync.discovery === 'Never') return undefined;
+  if (node.status?.lastSyncError === undefined || !isDiscovering(node)) return undefined;
   if (memory.lastContactMs === undefined) {
     return (
       memory.sinceMs +

@@ -512,6 +512,54 @@ describe('syncs', () => {
     expect(silent.plan().status).toBeUndefined();
   });
 
+  test('a sync that fails again as before is not due again at once, however short its interval', () => {
+    const life = new NodeLife({
+      sync: { intervalSeconds: 60 },
+      healthCheck: { intervalSeconds: 3_600, failureThreshold: 1 },
+    });
+    life.plan();
+    life.answer(failed('total_timeout'));
+    for (let times = 0; times < 3; times += 1) {
+      const began = life.nowMs;
+      life.answer(failed('total_timeout'));
+      expect(life.last?.contact).toBeUndefined();
+      expect(life.nowMs - began).toBeGreaterThan(50_000);
+    }
+  });
+
+  test('suspend: the discovered models stay as they are, whatever asks for a sync; checks and manual models go on', () => {
+    const life = new NodeLife({ sync: { intervalSeconds: 60 } });
+    life.plan();
+    life.answer(listed('a', 'b'));
+    const suspended = { ...life.node.spec.sync, suspend: true };
+    life.edit({ sync: suspended, manualModels: ['m'] });
+    expect(life.models).toEqual(['a', 'b', 'm']);
+    expect(life.edit({ sync: { ...suspended, models: { exclude: ['b'] } } }).contact).toBeUndefined();
+    expect(life.edit({ sync: { ...suspended, discovery: 'Never' } }).contact).toBeUndefined();
+    life.edit({ sync: { ...suspended, models: { exclude: ['b'] } } });
+    expect(life.annotate('1').contact).toBeUndefined();
+    for (let times = 0; times < 5; times += 1) {
+      expect(life.untilDue().contact?.kind).toBe('check');
+      life.plan(status(200));
+    }
+    expect([life.phase, life.models]).toEqual(['ready', ['a', 'b', 'm']]);
+    // A new connection is checked, and the node is ready with the list that it has.
+    expect(life.edit({ baseURL: 'http://other/v1' }).contact?.kind).toBe('check');
+    life.plan(status(200));
+    expect([life.phase, life.conditions[0]]).toEqual(['ready', 'Ready=True Configured']);
+    expect(life.plan().status).toBeUndefined();
+    const resumed = life.edit({ sync: { ...suspended, suspend: false, models: { exclude: ['b'] } } });
+    expect([resumed.contact?.kind, life.models]).toEqual(['sync', ['a', 'm']]);
+  });
+
+  test('suspended before its first sync, a node is stalled without a manual list', () => {
+    const life = new NodeLife({ sync: { suspend: true } });
+    life.plan();
+    expect(life.conditions).toContain('Stalled=True NoModels');
+    expect(life.edit({ manualModels: ['m'] }).contact).toBeUndefined();
+    expect(life.conditions[0]).toBe('Ready=True Configured');
+  });
+
   test('any new value of the annotation asks for a sync, whose end is echoed, good or bad', () => {
     const life = new NodeLife({ manualModels: ['m'] });
     life.plan();

@@ -31,6 +31,7 @@ const specs = fc.record(
       intervalSeconds: fc.constantFrom(60, 604_800),
       discovery: fc.constantFrom('Always', 'Never'),
       newModels: fc.constantFrom('Enabled', 'Disabled'),
+      suspend: fc.boolean(),
       models: fc.constantFrom({}, { exclude: ['a'] }, { include: ['?b*', 'b'], exclude: ['x'] }),
     }),
     healthCheck: fc.record({
@@ -111,7 +112,8 @@ function check(life: NodeLife, step: Step, modelsBefore: readonly string[]): voi
   expect(current?.modelCount ?? 0).toBe(current?.models?.length ?? 0);
   if (life.phase === 'ready') expect(current?.modelCount).toBeGreaterThan(0);
   // Every node that can be contacted will be, and none in a loop without a pause.
-  const isWatched = node.spec.healthCheck.mode === 'Models' || node.spec.sync.discovery === 'Always';
+  const { discovery, suspend } = node.spec.sync;
+  const isWatched = node.spec.healthCheck.mode === 'Models' || (discovery === 'Always' && !suspend);
   if (life.credentials === 'Resolved' && isWatched) {
     expect(last?.contact !== undefined || last?.nextDueMs !== undefined).toBe(true);
   }

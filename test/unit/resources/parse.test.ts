@@ -155,7 +155,7 @@ test('defaults and bounds are those of the design', () => {
     priority: 50,
     weight: 50,
     callerNamespaces: { from: 'Same' },
-    sync: { intervalSeconds: 3_600, newModels: 'Enabled', discovery: 'Always' },
+    sync: { intervalSeconds: 3_600, newModels: 'Enabled', discovery: 'Always', suspend: false },
     healthCheck: { mode: 'Models', intervalSeconds: 60, timeoutSeconds: 5, failureThreshold: 3 },
     timeouts: { connectSeconds: 5, firstByteSeconds: 120, idleSeconds: 120, totalSeconds: 900 },
   });
