@@ -40,7 +40,7 @@ export const bigSet: Row = {
     const afterLoad = big.residentBytes() / 1e6;
     results.splice(1, 0, {
       ...{ row: 'big-set', measure: 'big set: resident memory' },
-      ...below(600, Math.max(atReady, settled, afterLoad), 'MB'),
+      ...below(400, Math.max(atReady, settled, afterLoad), 'MB'),
       note: `at ready ${atReady.toFixed(0)} MB, settled ${settled.toFixed(0)} MB, after traffic ${afterLoad.toFixed(0)} MB, small set ${(gateway.residentBytes() / 1e6).toFixed(0)} MB`,
       figures: { atReady, settled, afterLoad },
     });
@@ -67,7 +67,7 @@ async function measureRestart(lab: Lab): Promise<Result[]> {
     },
     {
       ...{ row: 'big-set', measure: 'big set, started again: resident memory' },
-      ...below(600, Math.max(atReady, settled), 'MB'),
+      ...below(400, Math.max(atReady, settled), 'MB'),
       note: `at ready ${atReady.toFixed(0)} MB, settled ${settled.toFixed(0)} MB`,
       figures: { atReady, settled },
     },
