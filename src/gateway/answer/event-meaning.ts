@@ -1,5 +1,5 @@
 import { readFinish } from '../../convert/finish-reason.ts';
-import { isObject, type JsonObject, objectOf } from '../../convert/json.ts';
+import { isObject, type JsonObject, objectOf, parseJson } from '../../convert/json.ts';
 import type { CallerFormat } from '../../routing/caller-format.ts';
 
 /**
@@ -13,7 +13,8 @@ export type EventMeaning = 'nothing' | 'lifecycle' | 'content' | 'end' | 'error'
 export function eventMeaning(format: CallerFormat, name: string, data: string): EventMeaning {
   if (data.trim() === '') return 'nothing';
   if (data.trim() === '[DONE]') return 'end';
-  const event = parseObject(data);
+  const parsed = parseJson(data);
+  const event = isObject(parsed) ? parsed : undefined;
   // In every format an event with an `error` ends the answer.
   if (event !== undefined && isError(event)) return 'error';
   if (format === 'messages')
@@ -42,7 +43,7 @@ export function endsAnswer(format: CallerFormat, type: string): boolean {
 
 /** The type of an event: its member, else its name. */
 export function typeOf(name: string, data: string): string {
-  return text(objectOf(parseObject(data))['type']) ?? name;
+  return text(objectOf(parseJson(data))['type']) ?? name;
 }
 
 function chatMeaning(event: JsonObject): EventMeaning {
@@ -89,15 +90,6 @@ function responsesMeaning(type: string, event: JsonObject): EventMeaning {
   if (type !== 'response.output_item.added') return 'content';
   const item = objectOf(event['item']);
   return quietItems.has(text(item['type']) ?? '') ? 'lifecycle' : 'content';
-}
-
-function parseObject(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function text(value: unknown): string | undefined {

@@ -1,3 +1,4 @@
+import { parseJson } from '../../convert/json.ts';
 import { countTokensReply, readTokenizeReply } from '../../convert/messages-count.ts';
 import { UpstreamError } from '../../upstream/error.ts';
 import { send } from '../../upstream/send.ts';
@@ -77,7 +78,7 @@ export class NodeCount implements CallerListener, Interruptible {
   lastWords(): undefined {}
 
   #count(bytes: Buffer) {
-    const tokens = readTokenizeReply(parse(bytes));
+    const tokens = readTokenizeReply(parseJson(bytes.toString('utf8')));
     if (tokens === undefined) return this.#estimate(unreadable);
     this.#stop();
     const { caller, headers } = this.#options;
@@ -107,12 +108,4 @@ const unreadable = badAnswer('The model server gave no count.');
 
 function answerCount(caller: Caller, tokens: number, headers: readonly string[]): void {
   caller.answerJson(200, JSON.stringify(countTokensReply(tokens)), [...headers]);
-}
-
-function parse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }
