@@ -28,6 +28,8 @@ export interface TrafficConfig {
   /** Certificate and key for HTTPS; undefined for plain HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly drainSeconds: number;
+  /** How long it takes new requests after SIGTERM, because endpoints lag behind. */
+  readonly endpointLagSeconds: number;
   readonly accessLog: AccessLogChoice;
   readonly limits: {
     readonly maxBodyBytes: number;
@@ -46,12 +48,20 @@ export interface ClusterConfig extends ServingConfig {
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
   readonly allowLoopbackUpstreams: boolean;
+  /** Calls to the API server at one time; undefined for the client's default. */
+  readonly apiConcurrency: number | undefined;
+  /** Whether the admin port serves a profile and the log level to loopback. */
+  readonly adminDebug: boolean;
   /** Unique among the replicas: the pod's name. */
   readonly instance: string;
 }
 
 export interface ControllerConfig extends ClusterConfig {
   readonly command: 'controller';
+  /** If one of these is undefined, the controller's default applies. */
+  readonly workers: number | undefined;
+  readonly contacts: number | undefined;
+  readonly leaseSeconds: number | undefined;
   /** If undefined, it is made from the home namespace. */
   readonly gatewayURL: string | undefined;
 }
@@ -188,6 +198,7 @@ function configOf(command: Command, values: FlagValues, env: Env): Config {
     listen: values.listen ?? { host: inCluster ? '::' : '127.0.0.1', port: 8080 },
     tls: tlsOf(values['tls-cert'], values['tls-key']),
     drainSeconds: values['drain-seconds'] ?? (inCluster ? 240 : 30),
+    endpointLagSeconds: values['endpoint-lag-seconds'] ?? (inCluster ? 5 : 0),
     accessLog: values['access-log'] ?? (inCluster ? 'all' : 'failed'),
     limits: {
       maxBodyBytes: values['max-body-bytes'] ?? 32 * 1024 * 1024,
@@ -213,10 +224,13 @@ function configOf(command: Command, values: FlagValues, env: Env): Config {
       kubeconfig: values.kubeconfig,
       context: values.context,
       allowLoopbackUpstreams: values['allow-loopback-upstreams'] ?? false,
+      apiConcurrency: values['api-concurrency'],
+      adminDebug: values['admin-debug'] ?? false,
       instance: env['POD_NAME'] ?? env['HOSTNAME'] ?? 'model-gateway',
     };
     if (command === 'gateway') return { command, ...shared, traffic };
-    return { command, ...shared, gatewayURL: values['gateway-url'] };
+    const { workers, contacts, 'lease-seconds': leaseSeconds } = values;
+    return { command, ...shared, workers, contacts, leaseSeconds, gatewayURL: values['gateway-url'] };
   }
   const folders =
     command === 'start'

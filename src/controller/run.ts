@@ -31,9 +31,9 @@ export interface ControllerOptions {
   /** The home namespace: it has the sealing pair, and its nodes may serve keys of every namespace. */
   readonly homeNamespace: string;
   /** Workers for each kind; 4 by default. */
-  readonly workers?: number;
+  readonly workers?: number | undefined;
   /** Syncs and health checks at one time; 32 in all and 16 for each host by default. */
-  readonly contacts?: Partial<ContactLimits>;
+  readonly contacts?: Partial<ContactLimits> | undefined;
   /** Ends the controller. */
   readonly signal: AbortSignal;
   /** Asked before each write; false refuses it. Absent: always true (standalone). */

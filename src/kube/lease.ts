@@ -24,6 +24,8 @@ export interface LeaderElectionOptions {
   /** Unlike any other candidate's, also that of the same pod before a restart: `<pod>_<uuid>`. */
   identity: string;
   signal: AbortSignal;
+  /** How long others wait for a leader that does not renew; 15 by default. The other times are shares of it. */
+  leaseSeconds?: number | undefined;
   /** The work of the leader; it resolves after `signal` aborted and everything in flight has ended. */
   onStartedLeading: (leadership: Leadership) => Promise<void>;
   /** Called at once when the lease is lost, the work still ending. The usual answer is to exit the process. */
@@ -37,25 +39,26 @@ export interface LeaderElectionOptions {
   random?: (() => number) | undefined;
 }
 
-// controller-runtime's values.
+// controller-runtime's values: for 15 s a deadline of 10 s for renewals, and a try every 2 s.
 const LEASE_SECONDS = 15;
-const RENEW_DEADLINE_MS = 10_000;
-const RETRY_MS = 2_000;
-const CALL_MS = 5_000;
+const RENEW_SHARE = 2 / 3;
+const RETRY_SHARE = 2 / 15;
+const CALL_SHARE = 1 / 3;
 
 /**
  * Waits for the Lease, runs `onStartedLeading` while holding it, and releases it when the work has ended.
  *
  * Whether another holder's lease has run out is judged by our own monotonic clock since we last saw the record change,
- * never by its times. Our own runs out 10 s after the start of the last renewal that succeeded, 5 s before others
- * may take it. Resolves to `lost`, or `stopped` when `signal` aborted or the work ended by itself.
+ * never by its times. Our own runs out two thirds of its time after the start of the last renewal that succeeded, a third
+ * before others may take it. Resolves to `lost`, or `stopped` when `signal` aborted or the work ended by itself.
  *
  * @throws whatever `onStartedLeading` rejects with, after the release
  */
 export async function runLeaderElection(options: LeaderElectionOptions): Promise<'stopped' | 'lost'> {
   const { signal, clock = systemClock, random = Math.random } = options;
   const candidate = leaseCandidate(options, clock);
-  const retryMs = () => RETRY_MS * (1 + random() * 0.2);
+  const leaseMs = (options.leaseSeconds ?? LEASE_SECONDS) * 1000;
+  const retryMs = () => leaseMs * RETRY_SHARE * (1 + random() * 0.2);
 
   while (!signal.aborted && !candidate.isValid()) {
     await attempt(signal);
@@ -121,7 +124,8 @@ export async function runLeaderElection(options: LeaderElectionOptions): Promise
 
 /** One candidate's view of the Lease and what it may do with it. */
 function leaseCandidate(options: LeaderElectionOptions, clock: Clock) {
-  const { client, namespace, name, identity } = options;
+  const { client, namespace, name, identity, leaseSeconds = LEASE_SECONDS } = options;
+  const timeoutMs = leaseSeconds * 1000 * CALL_SHARE;
   const address = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', namespace };
   const listPath = resourcePath(address);
   const path = resourcePath({ ...address, name });
@@ -144,12 +148,12 @@ function leaseCandidate(options: LeaderElectionOptions, clock: Clock) {
 
   function heldByOther(lease: Lease): boolean {
     const holder = lease.spec?.holderIdentity ?? '';
-    const seconds = lease.spec?.leaseDurationSeconds || LEASE_SECONDS;
+    const seconds = lease.spec?.leaseDurationSeconds || leaseSeconds;
     return holder !== '' && holder !== identity && clock.monotonicMs() < changedAt + seconds * 1000;
   }
 
   async function write(spec: object, signal?: AbortSignal) {
-    const call = { signal, timeoutMs: CALL_MS, urgent: true };
+    const call = { signal, timeoutMs, urgent: true };
     const meta = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
     const answer =
       known === undefined
@@ -160,7 +164,7 @@ function leaseCandidate(options: LeaderElectionOptions, clock: Clock) {
 
   async function read(signal: AbortSignal) {
     try {
-      observe(readLease(await getObject(client, path, { signal, timeoutMs: CALL_MS, urgent: true })));
+      observe(readLease(await getObject(client, path, { signal, timeoutMs, urgent: true })));
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 404)) throw error;
       known = undefined;
@@ -178,8 +182,8 @@ function leaseCandidate(options: LeaderElectionOptions, clock: Clock) {
       if (known !== undefined && heldByOther(known)) return;
       const began = clock.monotonicMs();
       try {
-        observe(await write(heldSpec(known?.spec, identity, LEASE_SECONDS, clock.wall()), signal));
-        validUntil = began + RENEW_DEADLINE_MS;
+        observe(await write(heldSpec(known?.spec, identity, leaseSeconds, clock.wall()), signal));
+        validUntil = began + leaseSeconds * 1000 * RENEW_SHARE;
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         // Someone else wrote, or deleted it, or our own last write arrived although its answer did not: look, and

@@ -2,6 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { closeServers, listenOnHost } from '../listen/listen-on-host.ts';
+import type { DebugEndpoints } from './debug-endpoints.ts';
 import { exposition } from './exposition.ts';
 
 export interface AdminServer {
@@ -18,7 +19,7 @@ function isVerbose(url: string | undefined): boolean {
 }
 
 /**
- * The second port: `/livez`, `/readyz` and `/metrics`, and nothing else. `/livez` says only that the event loop runs;
+ * The second port: `/livez`, `/readyz` and `/metrics`, and nothing else but `debug` if that is given. `/livez` says only that the event loop runs;
  * it never asks the API server or a node, or their outage would restart every pod at once. `unready` returns why the
  * process should get no traffic, or undefined when it should.
  *
@@ -31,6 +32,8 @@ export async function startAdminServer(options: {
   unready: () => string | undefined;
   /** Lines that `/readyz?verbose` adds: problems that do not make the process unready. */
   remarks?: () => readonly string[];
+  /** Answers below `/debug/`; absent: nothing does. */
+  debug?: DebugEndpoints | undefined;
 }): Promise<AdminServer> {
   const answer: RequestListener = async (request, response) => {
     const path = request.url?.split('?', 1)[0];
@@ -38,6 +41,10 @@ export async function startAdminServer(options: {
       response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
       response.end(request.method === 'HEAD' ? undefined : body);
     };
+    if (options.debug !== undefined && path?.startsWith('/debug/') === true) {
+      const { status, body } = await options.debug(request);
+      return reply(status, body);
+    }
     if (path === undefined || !adminPaths.includes(path)) return reply(404, 'not found\n');
     if (request.method !== 'GET' && request.method !== 'HEAD') return reply(405, 'use GET\n');
     if (path === '/livez') return reply(200, 'ok\n');

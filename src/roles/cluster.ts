@@ -7,6 +7,7 @@ import { systemClock as kubeClock, pause } from '../kube/clock.ts';
 import { connectToCluster } from '../kube/connect-cluster.ts';
 import { createEventRecorder, type EventRecorder } from '../kube/events.ts';
 import { runLeaderElection } from '../kube/lease.ts';
+import { debugEndpoints } from '../observe/debug-endpoints.ts';
 import { createInternalErrors } from '../observe/internal-errors.ts';
 import { createApiRequestMetric, createLeaderMetric, createStoreMetrics } from '../observe/metrics.ts';
 import { openKubernetesStore } from '../store/cluster/kubernetes.ts';
@@ -24,8 +25,6 @@ import {
 } from './role.ts';
 import { openTrafficTls } from './traffic-tls.ts';
 
-/** How long a gateway takes new requests after SIGTERM, because other machines learn late that it ends. */
-const endpointLagMs = 5_000;
 const leaseName = 'model-gateway-controller';
 /** How long a process that stops writes Events that were recorded before. */
 const drainEventsMs = 5_000;
@@ -39,14 +38,14 @@ export async function runClusterGateway(config: GatewayConfig): Promise<void> {
   const tls = await openTrafficTls(config.traffic.tls, log, registry);
   const otlp = await exportTelemetry(role);
   const gateway = createTraffic(role, homeNamespace, { store, pools, tls, otlp });
-  const admin = await serveAdmin(role, store);
+  const admin = await serveAdmin(role, store, config.adminDebug ? { debug: debugEndpoints(log) } : {});
   // Before the first complete list it would answer 401 to keys that are good.
   await store.whenSynced(stop).catch(() => {});
   if (!stop.aborted) {
     const listen = await listenOn(config.traffic.listen, false, gateway.listen);
     log.info({ listen, namespaces }, 'Serving');
     await aborted(stop);
-    await gateway.drain(config.traffic.drainSeconds * 1000, endpointLagMs);
+    await gateway.drain(config.traffic.drainSeconds * 1000, config.traffic.endpointLagSeconds * 1000);
   }
   await endRole(role, { pools, otlp, admin }, () => client.close());
 }
@@ -55,10 +54,11 @@ export async function runClusterGateway(config: GatewayConfig): Promise<void> {
 export async function runClusterController(config: ControllerConfig): Promise<void> {
   const role = beginRole(config);
   const { log, registry, stop } = role;
+  const { contacts } = config;
   const { client, store, events, homeNamespace } = await openCluster(role);
   observeResources(store, registry);
   const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
-  const admin = await serveAdmin(role, store);
+  const admin = await serveAdmin(role, store, config.adminDebug ? { debug: debugEndpoints(log) } : {});
   const otlp = await exportTelemetry(role);
   const leading = createLeaderMetric(registry, leaseName);
   // Replicas that do not lead keep the same caches, so that a takeover takes only the lease. A replica without complete
@@ -70,6 +70,7 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
     name: leaseName,
     identity: `${config.instance}_${randomUUID()}`,
     signal: stop,
+    leaseSeconds: config.leaseSeconds,
     onStartedLeading: async ({ signal, isValid }) => {
       log.info({ lease: leaseName }, 'Started leading');
       leading(true);
@@ -78,6 +79,8 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
         pools,
         gatewayURL: config.gatewayURL ?? `http://model-gateway.${homeNamespace}.svc/v1`,
         homeNamespace,
+        workers: config.workers,
+        contacts: contacts === undefined ? undefined : { inAll: contacts, perHost: Math.ceil(contacts / 2) },
         signal,
         isLeaderValid: isValid,
       }).catch((error: unknown) => {
@@ -117,6 +120,7 @@ async function openCluster({
     context: config.context,
     userAgent: `modelgateway/${version} (${config.command})`,
     onResponse: createApiRequestMetric(registry),
+    inFlight: config.apiConcurrency,
   });
   const events = createEventRecorder({
     client,

@@ -80,7 +80,7 @@ export interface Flag {
   readonly help: string;
   /** The default, as `--help` shows it. `start` uses `local` if it has none of its own. */
   readonly preset?: Partial<Record<'cluster' | 'local' | 'start', string>>;
-  /** The help of another flag names it, so that `--help` fits a screen. */
+  /** The help of another flag names it, or docs/operations.md does, so that `--help` fits a screen. */
   readonly hidden?: true;
 }
 
@@ -187,6 +187,47 @@ export const flags = {
     schema: wholeNumber(0, 3600),
     help: 'time to finish requests at SIGTERM',
     preset: { cluster: '240', local: '30' },
+  },
+  'endpoint-lag-seconds': {
+    commands: ['gateway'],
+    hidden: true,
+    value: 'N',
+    schema: wholeNumber(0, 600),
+    help: 'time to take new requests after SIGTERM (5)',
+  },
+  workers: {
+    commands: ['controller'],
+    hidden: true,
+    value: 'N',
+    schema: wholeNumber(1, 64),
+    help: 'resources of one kind reconciled at once (4)',
+  },
+  contacts: {
+    commands: ['controller'],
+    hidden: true,
+    value: 'N',
+    schema: wholeNumber(1, 1_000),
+    help: 'syncs and health checks at once (32)',
+  },
+  'lease-seconds': {
+    commands: ['controller'],
+    hidden: true,
+    value: 'N',
+    schema: wholeNumber(6, 120),
+    help: 'time until another replica takes over (15)',
+  },
+  'api-concurrency': {
+    commands: cluster,
+    hidden: true,
+    value: 'N',
+    schema: wholeNumber(1, 200),
+    help: 'calls to the API server at once (10)',
+  },
+  'admin-debug': {
+    commands: cluster,
+    hidden: true,
+    schema: z.boolean(),
+    help: 'profile and log level on the admin port',
   },
   'max-body-bytes': {
     commands: ['gateway', 'standalone', 'start'],

@@ -8,6 +8,7 @@ import { type ControllerOptions, runController } from '../controller/run.ts';
 import { createGateway, type Gateway } from '../gateway/gateway.ts';
 import { accessLogWriter, createAccessLog } from '../observe/access-log.ts';
 import { type AdminServer, startAdminServer } from '../observe/admin-server.ts';
+import type { DebugEndpoints } from '../observe/debug-endpoints.ts';
 import { type LineOutput, stdoutLines } from '../observe/line-output.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { createDroppedLinesCounter, createRegistry } from '../observe/metrics.ts';
@@ -104,18 +105,23 @@ export function createTraffic(
   return gateway;
 }
 
-/** Serves probes and metrics. For `mayMove` see `listenOn`; `remarks` are added to `/readyz?verbose`. */
+/** Serves probes and metrics. For `mayMove` see `listenOn`; `remarks` are added to `/readyz?verbose`, `debug` answers below `/debug/`. */
 export async function serveAdmin(
   { config, log, registry, stop }: Role,
   store: Store,
   {
     mayMove = false,
     remarks,
-  }: { readonly mayMove?: boolean; readonly remarks?: () => readonly string[] } = {},
+    debug,
+  }: {
+    readonly mayMove?: boolean;
+    readonly remarks?: () => readonly string[];
+    readonly debug?: DebugEndpoints;
+  } = {},
 ): Promise<AdminServer> {
   const unready = (): string | undefined => unreadyReason(stop, store);
   const admin = await listenOn(config.adminListen, mayMove, (host, port) =>
-    startAdminServer({ host, port, registry, unready, ...(remarks && { remarks }) }),
+    startAdminServer({ host, port, registry, unready, debug, ...(remarks && { remarks }) }),
   );
   log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
   return admin;
@@ -134,7 +140,7 @@ export function control(
   { log, registry }: Role,
   options: Pick<
     ControllerOptions,
-    'store' | 'pools' | 'gatewayURL' | 'homeNamespace' | 'signal' | 'isLeaderValid'
+    'store' | 'pools' | 'gatewayURL' | 'homeNamespace' | 'workers' | 'contacts' | 'signal' | 'isLeaderValid'
   >,
 ): Promise<void> {
   return runController({ ...options, log, registry, clock: systemClock, random: Math.random, randomBytes });

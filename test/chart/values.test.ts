@@ -56,6 +56,10 @@ const contexts: readonly [RegExp, object][] = [
     /^\w+\.topologySpread$/,
     { controller: { topologySpreadConstraints: [] }, gateway: { topologySpreadConstraints: [] } },
   ],
+  [
+    /^gateway\.autoscaling\.targetCPU$/,
+    { gateway: { autoscaling: { targetCPUUtilizationPercentage: null } } },
+  ],
   [/^tls\.secretName$/, { tls: { certManager: { enabled: false } } }],
 ];
 
@@ -246,6 +250,7 @@ describe('rendering', () => {
         log: { level: 'debug', format: 'text' },
         traffic: {
           drainSeconds: 120,
+          endpointLagSeconds: 30,
           limits: { maxBodyBytes: 1_048_576, maxBufferedBytes: 104_857_600, maxAttempts: 5 },
         },
       },

@@ -25,6 +25,17 @@ spec:
   {{- with $values.priorityClassName }}
   priorityClassName: {{ . | quote }}
   {{- end }}
+  {{- with $values.runtimeClassName }}
+  runtimeClassName: {{ . | quote }}
+  {{- end }}
+  {{- with $values.hostAliases }}
+  hostAliases:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $values.dnsConfig }}
+  dnsConfig:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   terminationGracePeriodSeconds: {{ .graceSeconds }}
   enableServiceLinks: false
   securityContext:
@@ -37,6 +48,12 @@ spec:
         - {{ .role | quote }}
         {{- range .args }}
         - {{ . | quote }}
+        {{- end }}
+        {{- with $values.apiConcurrency }}
+        - {{ printf "--api-concurrency=%d" (int .) | quote }}
+        {{- end }}
+        {{- if .root.Values.debug.enabled }}
+        - "--admin-debug"
         {{- end }}
         {{- range $values.extraArgs }}
         - {{ . | quote }}
@@ -93,6 +110,10 @@ spec:
         httpGet:
           path: /readyz
           port: admin
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $values.lifecycle }}
+      lifecycle:
         {{- toYaml . | nindent 8 }}
       {{- end }}
       {{- with $values.resources }}
