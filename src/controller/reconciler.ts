@@ -104,10 +104,10 @@ async function reconcileOnce(
     observer.ended(requeueAfterMs === undefined ? 'success' : 'requeue_after', false, seconds());
   } catch (error) {
     const terminal = error instanceof TerminalError;
-    observer.ended('error', terminal, seconds());
-    if (signal.aborted) return;
-    // Another writer was first: reconcile again with the new state. Expected, so it is no error in the log.
+    // Another writer was first: reconcile again with the new state. Expected, so it is no error in metrics and log.
     const raced = error instanceof StoreError && racedReasons.has(error.reason);
+    observer.ended(raced ? 'requeue_after' : 'error', terminal, seconds());
+    if (signal.aborted) return;
     own()[raced ? 'debug' : 'error']({ err: error }, 'Reconcile failed');
     if (!terminal) queue.retry(id, error instanceof StoreError ? error.retryAfterMs : undefined);
   }

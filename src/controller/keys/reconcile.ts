@@ -87,18 +87,16 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     const [namespace = '', name = ''] = id.split('/');
     const shown = store.get(kind, namespace, name);
     if (shown === undefined) return {};
-    try {
-      const { facts, awaits } = await secured(shown, context);
-      const nextDueMs = await publish(facts, signal);
-      if (awaits) return { requeueAfterMs: waitMs };
-      return nextDueMs === undefined ? {} : { requeueAfterMs: Math.max(nextDueMs - clock.now(), 0) };
-    } catch (error) {
+    const { facts, awaits } = await secured(shown, context).catch(async (error: unknown) => {
       if (error instanceof StoreError && (error.reason === 'Forbidden' || error.reason === 'Invalid')) {
         // The person who must act on it may not be able to read this log, but reads the condition.
         await publish(failedFacts(shown, error.message, tools), signal);
       }
       throw error;
-    }
+    });
+    const nextDueMs = await publish(facts, signal);
+    if (awaits) return { requeueAfterMs: waitMs };
+    return nextDueMs === undefined ? {} : { requeueAfterMs: Math.max(nextDueMs - clock.now(), 0) };
   };
 }
 

@@ -39,23 +39,28 @@ export function followSecrets(options: {
   touch: (namespace: string, name: string) => void;
   /** After how long one that could not be read is tried again; 5 s. Doubled for each refusal (403), up to 5 minutes. */
   retryMs?: number;
+  /** Called every `pollMs` while the watch of a namespace (of all, if undefined) is refused. */
+  unwatched?: (namespace: string | undefined) => void;
   /** How often each is read where the watch of all is refused; 60 s. */
   pollMs?: number;
 }): FollowedSecrets {
   const { client, log, signal, touch, retryMs = 5_000, pollMs = 60_000 } = options;
   /** Wanted Secrets by `namespace/name`, with the version last read, or what was answered in its place. */
-  const wanted = new Map<string, { version: string | undefined; refusals: number }>();
+  const wanted = new Map<string, { version: string | undefined; refusals: number; deletions: number }>();
   const reading = new Map<string, Promise<void>>();
   const retrying = new Set<string>();
 
   const readOne = async (namespace: string, name: string, content: Content): Promise<void> => {
     const id = `${namespace}/${name}`;
     while (!signal.aborted && wanted.has(id)) {
+      const deletions = wanted.get(id)?.deletions;
       try {
         const path = resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace, name });
         const secret = toSecret(await getObject(client, path, { signal }));
         const entry = wanted.get(id);
         if (entry === undefined || secret === undefined) return;
+        // Deleted while it was read: the answer may be from before, and nothing would take it back.
+        if (entry.deletions !== deletions) continue;
         const { resourceVersion } = secret.metadata;
         if (resourceVersion !== undefined && entry.version === resourceVersion) return;
         entry.version = resourceVersion;
@@ -115,7 +120,7 @@ export function followSecrets(options: {
       if (!isWanted) {
         wanted.delete(id);
       } else if (!wanted.has(id)) {
-        wanted.set(id, { version: undefined, refusals: 0 });
+        wanted.set(id, { version: undefined, refusals: 0, deletions: 0 });
         readAgain(namespace, name, content);
       }
     },
@@ -136,6 +141,7 @@ export function followSecrets(options: {
           return;
         }
         entry.version = undefined;
+        entry.deletions += 1;
         content.removeSecret(place, name);
       };
       const known = new Set<string>();
@@ -145,6 +151,7 @@ export function followSecrets(options: {
       // A Role may name single Secrets (`resourceNames`): those can be read, but not found by watching all.
       const polling = setInterval(() => {
         if (!isRefused) return;
+        options.unwatched?.(namespace);
         for (const [id, { version }] of wanted) {
           const [place = '', name = ''] = id.split('/');
           const isHere = namespace === undefined || place === namespace;

@@ -62,7 +62,13 @@ export function openKubernetesStore(options: {
   const mayRead = (namespace: string): boolean => options.secretNamespaces?.includes(namespace) ?? true;
   const secretScopes =
     namespaces === 'all' ? (options.secretNamespaces ?? [undefined]) : namespaces.filter(mayRead);
-  const secrets = followSecrets({ client, log, signal, touch: (ns, name) => content.touchSecret(ns, name) });
+  const secrets = followSecrets({
+    client,
+    log,
+    signal,
+    touch: (ns, name) => content.touchSecret(ns, name),
+    unwatched: (ns) => touchKeySecrets(content, ns),
+  });
   const content: Content = new Content({
     log,
     internalErrors,
@@ -329,6 +335,15 @@ export function openKubernetesStore(options: {
 async function untilFilled(first: FirstList, run: (first: FirstList) => Promise<void>): Promise<void> {
   // Awaiting `run` too lets its errors reach the caller. If the process stops first, the list is never complete.
   await Promise.race([first.done, run(first).then(() => first.done)]);
+}
+
+/** Reports the Secret of every key as changed: without a watch nothing else says that one was deleted, which revokes its key. */
+function touchKeySecrets(content: Content, namespace: string | undefined): void {
+  for (const kind of ['APIKey', 'MasterKey'] as const) {
+    for (const { metadata, spec } of content.list(kind, namespace)) {
+      if (spec.secretName !== undefined) content.touchSecret(metadata.namespace, spec.secretName);
+    }
+  }
 }
 
 function isTurnedOff(document: unknown): boolean {

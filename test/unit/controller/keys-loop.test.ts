@@ -390,3 +390,17 @@ test.each([
   const warnings = memory.events.filter(({ type }) => type === 'Warning').map((event) => event.reason);
   expect(warnings).toEqual(reason === 'ExpiresSoon' ? ['ExpiresSoon'] : []);
 });
+
+test('a key by hash whose status was refused once is told nothing of a Secret', async () => {
+  const memory = memoryStore();
+  let refusals = 0;
+  memory.before = ({ what }) => {
+    refusals += what === 'status' ? 1 : 0;
+    if (what === 'status' && refusals === 1) throw new StoreError('Forbidden', 'refused');
+  };
+  memory.apply(apiKeyOf('k', { hash: hashKeyText('x'.repeat(30)) }));
+  start(ends, memory);
+  await until(() => refusals > 1 && keyStatus(memory) !== undefined, 'written');
+  expect(conditionsText(keyStatus(memory)?.conditions)[0]).toBe('Ready=True KeyAccepted');
+  expect(memory.events).toEqual([]);
+});

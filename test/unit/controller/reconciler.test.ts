@@ -53,9 +53,9 @@ test('a result can ask to come again, an error comes again, a terminal error doe
   expect([...clock.timers].map(({ atMs }) => atMs - clock.now()).sort()).toEqual([1_000, 1_000, 60_000]);
   expect(await metric('controller_runtime_reconcile_total{controller="test",result="success"}')).toBe('1');
   expect(await metric('controller_runtime_reconcile_total{controller="test",result="requeue_after"}')).toBe(
-    '1',
+    '2',
   );
-  expect(await metric('controller_runtime_reconcile_total{controller="test",result="error"}')).toBe('3');
+  expect(await metric('controller_runtime_reconcile_total{controller="test",result="error"}')).toBe('2');
   expect(await metric('controller_runtime_terminal_reconcile_errors_total{controller="test"}')).toBe('1');
   expect(await metric('controller_runtime_active_workers{controller="test"}')).toBe('0');
   expect(await metric('controller_runtime_max_concurrent_reconciles{controller="test"}')).toBe('2');

@@ -35,7 +35,10 @@ const secret = (version: string, apiKey: string) =>
   });
 
 /** Follows the Secrets of a namespace with one node that names `s`. */
-async function start(answers: { watch: Answer; get: Answer }) {
+async function start(
+  answers: { watch: Answer; get: Answer },
+  unwatched?: (namespace: string | undefined) => void,
+) {
   server.otherwise((call, response) =>
     (call.path === collection ? answers.watch : answers.get)(call, response),
   );
@@ -49,6 +52,7 @@ async function start(answers: { watch: Answer; get: Answer }) {
     touch: () => {},
     retryMs: 30,
     pollMs: 40,
+    ...(unwatched && { unwatched }),
   });
   const content: Content = new Content({
     log,
@@ -120,4 +124,46 @@ test('where the watch works nothing is read without a change', async () => {
   expect(state()).toBe('sk-1');
   await new Promise((resolve) => setTimeout(resolve, 150));
   expect(reads()).toBe(1);
+});
+
+test('where the watch is refused, keys are looked at again and again', async () => {
+  const seen: (string | undefined)[] = [];
+  const refused = failure(403, 'Forbidden');
+  await start({ watch: refused, get: refused }, (namespace) => seen.push(namespace));
+  await until(() => seen.length > 1, 'twice');
+  expect(new Set(seen)).toEqual(new Set(['team']));
+});
+
+test('an answer from before a deletion does not bring the Secret back', async () => {
+  const item = { metadata: { name: 's', namespace: 'team', resourceVersion: '1' } };
+  const list = {
+    kind: 'PartialObjectMetadataList',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata: { resourceVersion: '9' },
+  };
+  const watch = openWatch();
+  const answers: { watch: Answer; get: Answer } = {
+    watch: (call, response) =>
+      (call.query.has('watch') ? watch.answer : json({ ...list, items: [item] }))(call, response),
+    get: secret('1', 'sk-1'),
+  };
+  const { state, reads } = await start(answers);
+  expect(state()).toBe('sk-1');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  answers.get = async (call, response) => {
+    await promise;
+    answers.get = failure(404, 'NotFound');
+    return secret('2', 'sk-2')(call, response);
+  };
+  const before = reads();
+  const changed = (type: string, resourceVersion: string) =>
+    watch.send({ type, object: { ...item, metadata: { ...item.metadata, resourceVersion } } });
+  await changed('MODIFIED', '2');
+  await until(() => reads() > before, 'it is read');
+  await changed('DELETED', '3');
+  await until(() => state() === 'SecretNotFound', 'it is gone');
+  resolve();
+  await until(() => reads() > before + 1, 'it is read once more');
+  await new Promise((done) => setTimeout(done, 50));
+  expect(state()).toBe('SecretNotFound');
 });
