@@ -47,6 +47,9 @@ beforeAll(async () => {
   [plane, helm] = await Promise.all([startControlPlane(), startHelm()]);
   cluster = clusterAt(plane);
   await cluster.applyCrds();
+  // Pods that name one are refused without it.
+  const runtimeClass = { metadata: { name: 'gvisor' }, handler: 'runsc' };
+  await cluster.client.ask('POST', '/apis/node.k8s.io/v1/runtimeclasses', { body: runtimeClass });
   for (const name of [namespace, 'team-a', 'team-b']) {
     // As an admin would who wants no other pods there.
     const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
