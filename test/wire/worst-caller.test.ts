@@ -61,12 +61,13 @@ afterAll(async () => {
 async function beside<T>({ port }: Standalone, work: () => Promise<T>): Promise<T> {
   const file = new URL('../support/worst-caller/attacker.ts', import.meta.url).pathname;
   const attacker = spawn(process.execPath, [file, String(port), greedy.text], {
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(attacker, 'exit');
   try {
-    // What it sends first it has to make, and the gateway's thread has to begin.
-    await delay(4_000);
+    await once(attacker.stdout, 'data');
+    // The gateway's threads have to begin.
+    await delay(2_000);
     expect(attacker.exitCode).toBeNull();
     return await work();
   } finally {

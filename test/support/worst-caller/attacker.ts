@@ -96,3 +96,5 @@ for (let i = 0; i < 2; i++) {
     });
   });
 }
+// All bodies are made: on a busy machine that takes a while.
+process.stdout.write('attacking');
