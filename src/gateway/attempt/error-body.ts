@@ -41,7 +41,7 @@ export class ErrorBody {
     try {
       if (complete) this.#settle(maskCredentials(this.#blocks.take(), this.#connection));
     } finally {
-      // Does nothing after the line above. If masking threw, it keeps the attempt from waiting for ever.
+      // Does nothing after the line above. If masking threw, it keeps the attempt from waiting indefinitely.
       this.#settle(undefined);
       this.#blocks.clear();
     }
