@@ -6,10 +6,10 @@ import {
   createDroppedLinesCounter,
   createLeaderMetric,
   createRegistry,
-  createStoreMetrics,
 } from '../src/observe/metrics.ts';
 import { createExportCounter } from '../src/observe/otlp/export-watch.ts';
 import { registerResourceMetrics } from '../src/observe/resource-metrics.ts';
+import { createStoreMetrics } from '../src/observe/store-metrics.ts';
 import { createTlsMetrics } from '../src/observe/tls-metrics.ts';
 import { createTrafficMetrics } from '../src/observe/traffic-metrics.ts';
 

@@ -43,6 +43,8 @@ export interface ClusterConfig extends ServingConfig {
   readonly namespaces: readonly string[] | 'all' | undefined;
   /** Namespaces whose Secrets it may read, besides the sealing Secret; undefined for all that it serves. */
   readonly secretNamespaces: readonly string[] | undefined;
+  /** Only objects of this class are served; undefined for those without a class. */
+  readonly className: string | undefined;
   /** Undefined for the namespace it runs in: the pod's, or the kubeconfig context's. */
   readonly homeNamespace: string | undefined;
   readonly kubeconfig: string | undefined;
@@ -219,6 +221,7 @@ function configOf(command: Command, values: FlagValues, env: Env): Config {
     const shared: ClusterConfig = {
       ...serving,
       namespaces: values['all-namespaces'] === true ? 'all' : values.namespace,
+      className: values.class,
       secretNamespaces: values['secret-namespace']?.filter((name) => name !== '-'),
       homeNamespace: values['home-namespace'] ?? env['POD_NAMESPACE'],
       kubeconfig: values.kubeconfig,

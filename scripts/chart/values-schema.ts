@@ -119,6 +119,7 @@ const values = group({
     allNamespaces: flag,
     secretNamespaces: z.array(z.union([namespaceName, z.literal('*')])).max(100),
   }),
+  class: z.string().regex(/^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$/),
   credentials: group({ sealedOnly: flag }),
   gatewayURL: z.string().regex(/^(https?:\/\/[^?#@\s]+)?$/),
   log: group({

@@ -79,7 +79,7 @@ export const controllerDashboard: Dashboard = {
           width: 8,
           queries: [
             {
-              expr: 'time() - max by (instance, kind) (modelgateway_store_last_event_timestamp_seconds)',
+              expr: 'time() - min by (instance, kind) (modelgateway_store_last_event_timestamp_seconds)',
               legend: '{{instance}} {{kind}}',
             },
           ],

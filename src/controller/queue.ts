@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import { Line } from './line.ts';
 
-/** `Urgent`: a person or program changed something. `Background`: the initial list, schedules and resyncs; taken after every urgent id. */
+/** `Urgent`: a person or program changed something. `Background`: the initial list, schedules, retries and resyncs; one for every eight urgent ids. */
 export type Urgency = 'Urgent' | 'Background';
 
 /** What the queue reports, so that it needs no metrics library. Times in seconds. */
@@ -18,6 +18,9 @@ export interface Backoff {
   readonly firstMs: number;
   readonly longestMs: number;
 }
+
+/** After so many urgent ids in a row a background id is taken: a retry must not wait until nobody changes anything. */
+const urgentInARow = 8;
 
 /** One second doubling to five minutes. */
 const defaultBackoff: Backoff = { firstMs: 1_000, longestMs: 300_000 };
@@ -42,6 +45,7 @@ export class Queue {
   readonly #later = new Map<string, { dueMs: number; cancel: () => void }>();
   readonly #failures = new Map<string, number>();
   readonly #takers = new Line<(id: string | undefined) => void>();
+  #urgentTaken = 0;
   #closed = false;
 
   constructor(clock: Clock, observer: QueueObserver, backoff: Backoff = defaultBackoff) {
@@ -141,12 +145,18 @@ export class Queue {
   }
 
   #next(): string | undefined {
-    const urgent = this.#urgent.shift();
-    if (urgent !== undefined) return urgent;
+    if (this.#urgentTaken < urgentInARow) {
+      const urgent = this.#urgent.shift();
+      if (urgent !== undefined) {
+        this.#urgentTaken += 1;
+        return urgent;
+      }
+    }
+    this.#urgentTaken = 0;
     for (let id = this.#background.shift(); id !== undefined; id = this.#background.shift()) {
       if (this.#waiting.get(id)?.urgency === 'Background') return id;
     }
-    return undefined;
+    return this.#urgent.shift();
   }
 
   #start(id: string): string {

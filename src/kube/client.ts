@@ -49,7 +49,7 @@ export interface KubeClient {
    */
   request(request: ApiRequest): Promise<unknown>;
   /**
-   * A long answer as it comes, for watches; not counted against the calls in flight. Only the headers have a time
+   * A long answer as it comes, for watches and lists; not counted against the calls in flight. Only the headers have a time
    * limit (30 s): the reader watches for silence.
    *
    * @throws ApiError like `request`, from the call or while reading
@@ -65,7 +65,7 @@ export interface KubeClient {
 
 export interface ClientOptions {
   userAgent: string;
-  /** Calls in flight at once, watches not counted. Default 10. */
+  /** Calls in flight at once, watches and lists not counted. Default 10. */
   inFlight?: number | undefined;
   /** Limit of a call that names none, in milliseconds; default 10,000, 0 for none. */
   timeoutMs?: number | undefined;

@@ -2,6 +2,7 @@ import { ApiError } from './api-error.ts';
 import type { KubeClient } from './client.ts';
 import { type Clock, pause, systemClock } from './clock.ts';
 import { type DeliveryOptions, deliveryTo } from './delivery.ts';
+import type { limitInFlight } from './in-flight.ts';
 import { initialContent, refusesQuery } from './initial-content.ts';
 import { listObjects } from './list.ts';
 import { type RestartReason, restartPolicy, restartReason } from './restart-policy.ts';
@@ -16,6 +17,8 @@ export interface ReflectOptions extends DeliveryOptions {
   /** Ask for name, labels and other metadata only (PartialObjectMetadata): Secrets' data then never comes here. */
   metadataOnly?: boolean | undefined;
   signal: AbortSignal;
+  /** Runs a list when it may: `limitInFlight`, for many lists that start at the same time. */
+  inTurn?: ReturnType<typeof limitInFlight> | undefined;
   clock?: Clock | undefined;
   /** Numbers in [0, 1). */
   random?: (() => number) | undefined;
@@ -27,6 +30,8 @@ export interface ReflectOptions extends DeliveryOptions {
   onTurnedBack?: (() => void) | undefined;
   /** The server no longer serves this resource (its CRD was deleted): the sink has been emptied. */
   onGone?: (() => void) | undefined;
+  /** The server has accepted a watch: it refuses and fails no longer. */
+  onOpen?: (() => void) | undefined;
   /** A sign of life: an event, a bookmark or a complete list. */
   onEvent?: (() => void) | undefined;
 }
@@ -65,7 +70,8 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   function watch(query: Record<string, string>): AsyncGenerator<WatchEvent> {
     const timeoutSeconds = 300 + Math.floor(random() * 301);
     const all = { ...options.query, ...query, timeoutSeconds };
-    const request = { path, query: all, accept: accept.watch, dropsManagedFields, signal };
+    const { onOpen } = options;
+    const request = { path, query: all, accept: accept.watch, dropsManagedFields, onOpen, signal };
     return watchEvents(client, request, clock);
   }
 
@@ -80,7 +86,8 @@ export async function reflect(options: ReflectOptions): Promise<void> {
       watch,
       list: (take) => {
         const request = { path, query: options.query, accept: accept.list, dropsManagedFields, signal };
-        return listObjects(client, request, take, clock);
+        const list = () => listObjects(client, request, take, clock);
+        return options.inTurn === undefined ? list() : options.inTurn(signal, list);
       },
       onComplete(objects, resourceVersion) {
         delivery.replace(objects, resourceVersion);

@@ -11,6 +11,8 @@ export interface WatchRequest {
   accept?: string | undefined;
   /** The caller does not use `metadata.managedFields`: they may be missing from the objects. */
   dropsManagedFields?: boolean | undefined;
+  /** The server has accepted the watch. Events may come much later. */
+  onOpen?: (() => void) | undefined;
   signal: AbortSignal;
 }
 
@@ -36,7 +38,7 @@ export async function* watchEvents(
 ): AsyncGenerator<WatchEvent> {
   const query = { ...request.query, watch: true, allowWatchBookmarks: true };
   const { path, accept, signal } = request;
-  const bytes = streamUnlessSilent(client, { path, query, accept, signal }, clock);
+  const bytes = streamUnlessSilent(client, { path, query, accept, signal }, clock, request.onOpen);
   for await (const line of splitLines(bytes, maxObjectLength)) {
     const event = readEvent(line, request);
     if (event !== undefined) yield event;

@@ -9,7 +9,8 @@ import { createEventRecorder, type EventRecorder } from '../kube/events.ts';
 import { runLeaderElection } from '../kube/lease.ts';
 import { debugEndpoints } from '../observe/debug-endpoints.ts';
 import { createInternalErrors } from '../observe/internal-errors.ts';
-import { createApiRequestMetric, createLeaderMetric, createStoreMetrics } from '../observe/metrics.ts';
+import { createApiRequestMetric, createLeaderMetric } from '../observe/metrics.ts';
+import { createStoreMetrics } from '../observe/store-metrics.ts';
 import { openKubernetesStore } from '../store/cluster/kubernetes.ts';
 import type { Store } from '../store/store.ts';
 import { Pools } from '../upstream/pools.ts';
@@ -136,6 +137,7 @@ async function openCluster({
     namespaces,
     secretNamespaces: config.secretNamespaces,
     homeNamespace,
+    className: config.className,
     events,
     log,
     metrics: createStoreMetrics(registry),

@@ -36,12 +36,14 @@ const hostPort = z.string().transform((text, { issues }) => {
   return z.NEVER;
 });
 
-const namespaceName = z
-  .string()
-  .regex(
-    /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/,
-    'must be a namespace name: lower-case letters, digits and dashes, at most 63',
-  );
+const dnsLabel = (what: string): z.ZodType<string> =>
+  z
+    .string()
+    .regex(
+      /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/,
+      `must be a ${what}: lower-case letters, digits and dashes, at most 63`,
+    );
+const namespaceName = dnsLabel('namespace name');
 
 const wholeNumber = (least: number, most: number): z.ZodType<number> =>
   z
@@ -156,6 +158,13 @@ export const flags = {
     help: 'where it may read Secrets; -: none',
     preset: { cluster: 'all served' },
   },
+  class: {
+    commands: cluster,
+    value: 'NAME',
+    schema: dnsLabel('class'),
+    help: 'serve the objects of this class',
+    preset: { cluster: 'those without' },
+  },
   'home-namespace': {
     commands: [...serving, 'seal'],
     value: 'NAME',
@@ -167,7 +176,7 @@ export const flags = {
     commands: [...cluster, 'seal'],
     value: 'FILE',
     schema: z.string().min(1),
-    help: 'kubeconfig to use',
+    help: 'with --context NAME',
     preset: { cluster: "kubectl's, or the pod's" },
   },
   context: {
@@ -175,6 +184,7 @@ export const flags = {
     value: 'NAME',
     schema: z.string().min(1),
     help: 'context of the kubeconfig',
+    hidden: true,
   },
   'allow-loopback-upstreams': {
     commands: cluster,

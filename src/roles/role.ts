@@ -111,7 +111,7 @@ export async function serveAdmin(
   store: Store,
   {
     mayMove = false,
-    remarks,
+    remarks = () => store.remarks?.() ?? [],
     debug,
   }: {
     readonly mayMove?: boolean;
@@ -121,7 +121,7 @@ export async function serveAdmin(
 ): Promise<AdminServer> {
   const unready = (): string | undefined => unreadyReason(stop, store);
   const admin = await listenOn(config.adminListen, mayMove, (host, port) =>
-    startAdminServer({ host, port, registry, unready, debug, ...(remarks && { remarks }) }),
+    startAdminServer({ host, port, registry, unready, debug, remarks }),
   );
   log.info({ listen: listenedOn(admin.address) }, 'Serving probes and metrics');
   return admin;

@@ -122,6 +122,8 @@ export interface View {
   readonly synced: boolean;
   /** What `synced` still waits for, in a line that is safe to show; undefined when it is synced. */
   unsyncedReason?(): string | undefined;
+  /** Lines for `/readyz?verbose`: what is wrong although the process is ready. */
+  remarks?(): readonly string[];
 }
 
 /** Something that happened to a resource, for people: an Event in a cluster, a log line standalone. */

@@ -268,6 +268,27 @@ describe('rendering', () => {
     });
   });
 
+  test('two releases of one name in two namespaces have no Role in common where they serve the same', async () => {
+    const watch = { namespaces: ['models', 'other', 'team'] };
+    const rolesFrom = async (home: string) => {
+      const args = [
+        'template',
+        'mg',
+        chartFolder,
+        '-n',
+        home,
+        '--set',
+        `watch.namespaces={${watch.namespaces}}`,
+      ];
+      return objectsIn(await helm.ok(args))
+        .filter(({ kind }) => kind === 'Role' || kind === 'RoleBinding')
+        .map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
+    };
+    const [first, second] = [await rolesFrom('models'), await rolesFrom('other')];
+    expect(first.length).toBeGreaterThan(10);
+    expect(first.filter((each) => second.includes(each))).toEqual([]);
+  });
+
   test('keys and nodes of the values wait for their definitions where the cluster has none, and only there', async () => {
     const kinds = ['UpstreamNode', 'APIKey', 'MasterKey'];
     const ours = async (apiVersions: readonly string[]) =>

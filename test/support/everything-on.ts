@@ -13,6 +13,7 @@ export const everythingOn = {
   imagePullSecrets: [{ name: 'registry' }],
   crds: { enabled: true, keep: true },
   watch: { namespaces: ['models', 'team-a', 'team-b'] },
+  class: 'canary',
   credentials: { sealedOnly: true },
   gatewayURL: 'https://models.example.com/v1',
   log: { level: 'debug', format: 'text', access: '0.1' },

@@ -210,6 +210,20 @@ export const alertCases: readonly AlertCase[] = [
     labels: { instance: 'g', kind: 'APIKey' },
   },
   {
+    alert: 'ModelGatewayNamespaceLost',
+    firing: { 'modelgateway_store_namespace_followed{instance="g",resource_namespace="team"}': always(0) },
+    quiet: { 'modelgateway_store_namespace_followed{instance="g",resource_namespace="team"}': always(1) },
+    atMinutes: 10,
+    labels: { instance: 'g', resource_namespace: 'team' },
+  },
+  {
+    alert: 'ModelGatewaySecretUnreadable',
+    firing: { 'modelgateway_store_unreadable_secrets{instance="g",resource_namespace="team"}': always(1) },
+    quiet: { 'modelgateway_store_unreadable_secrets{instance="g",resource_namespace="team"}': always(0) },
+    atMinutes: 10,
+    labels: { instance: 'g', resource_namespace: 'team' },
+  },
+  {
     alert: 'ModelGatewayObjectsRejected',
     firing: { 'modelgateway_store_rejected_objects_total{instance="g",kind="APIKey"}': '0x10 1x50' },
     quiet: { 'modelgateway_store_rejected_objects_total{instance="g",kind="APIKey"}': always(1) },

@@ -59,6 +59,15 @@ annotations:
 {{- (index .root.Values .role).serviceAccount.name | default $own -}}
 {{- end -}}
 
+{{/* The labels by which this release serves an object, as JSON. */}}
+{{- define "model-gateway.classLabels" -}}
+{{- $labels := dict -}}
+{{- with .Values.class -}}
+{{- $labels = dict "modelgateway.dev/class" . -}}
+{{- end -}}
+{{- $labels | toJson -}}
+{{- end -}}
+
 {{- define "model-gateway.image" -}}
 {{- $tag := .Values.image.tag | default .Chart.AppVersion -}}
 {{- if .Values.image.digest -}}

@@ -193,6 +193,9 @@ spec:
 {{- $flags = append $flags (printf "--namespace=%s" .) -}}
 {{- end -}}
 {{- end -}}
+{{- with .Values.class -}}
+{{- $flags = append $flags (printf "--class=%s" .) -}}
+{{- end -}}
 {{- $flags | toJson -}}
 {{- end -}}
 

@@ -1,32 +1,54 @@
 import { ApiError } from '../../kube/api-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
+import { pause, systemClock } from '../../kube/clock.ts';
 import { resourcePath } from '../../kube/paths.ts';
 import { reflect } from '../../kube/reflect.ts';
 import { getObject } from '../../kube/verbs.ts';
 import type { Log } from '../../observe/log.ts';
+import type { StoreMetrics } from '../../observe/store-metrics.ts';
 import { objectMetaSchema } from '../../resources/object-meta.ts';
 import { parseStored } from '../../resources/parse.ts';
 import { safeParse } from '../../resources/safe-parse.ts';
 import type { Secret } from '../../resources/secret.ts';
 import type { Content } from '../content.ts';
-import type { FirstList } from './first-lists.ts';
+import { failureText } from './failure-text.ts';
+import type { FollowedList } from './followed-lists.ts';
 
 /** In place of the version of a Secret, which is a number. */
 const missing = 'missing';
 const forbidden = 'forbidden';
-/** The longest wait before a Secret that may not be read is asked for again. */
-const mostRetryMs = 300_000;
+/** The longest waits before a Secret is asked for again that may not be read, or that could not be. */
+const mostRetryMs = { refused: 300_000, failed: 30_000 };
 
 export interface FollowedSecrets {
   /** A node began or ceased to name a Secret. */
   want(namespace: string, name: string, wanted: boolean, content: Content): void;
   /** Watches the metadata of a namespace's Secrets (of all, if undefined). */
-  follow(namespace: string | undefined, content: Content, first: FirstList): Promise<void>;
+  follow(namespace: string | undefined, content: Content, list: FollowedList): Promise<void>;
   /** Watches one Secret whole. */
-  followOne(namespace: string, name: string, content: Content, first: FirstList): Promise<void>;
-  /** Settles when every Secret wanted by now was read, or could not be. */
+  followOne(namespace: string, name: string, content: Content, list: FollowedList): Promise<void>;
+  /** Settles when every Secret wanted by now was read, is missing or may not be read. */
   settled(): Promise<void>;
+  /** How many of the wanted Secrets the API server fails to return, by namespace. */
+  unreadable(): ReadonlyMap<string, number>;
+  /** A line for each of them. */
+  remarks(): readonly string[];
 }
+
+/** A Secret that nodes name. */
+interface Wanted {
+  /** The version last read, or what was answered in its place. */
+  version: string | undefined;
+  /** Failures in a row. */
+  failures: number;
+  /** Why the last read failed, unless it was refused. */
+  error: unknown;
+  /** How often it was deleted. */
+  deletions: number;
+}
+
+/** How many Secrets `remarks` names. */
+const mostRemarks = 20;
 
 /**
  * The Secrets that nodes name, read whole one by one; of all others only the metadata passes through, to tell the
@@ -35,6 +57,7 @@ export interface FollowedSecrets {
 export function followSecrets(options: {
   client: KubeClient;
   log: Log;
+  metrics: Pick<StoreMetrics, 'relisted' | 'watchRestarted'>;
   signal: AbortSignal;
   touch: (namespace: string, name: string) => void;
   /** After how long one that could not be read is tried again; 5 s. Doubled for each refusal (403), up to 5 minutes. */
@@ -44,9 +67,9 @@ export function followSecrets(options: {
   /** How often each is read where the watch of all is refused; 60 s. */
   pollMs?: number;
 }): FollowedSecrets {
-  const { client, log, signal, touch, retryMs = 5_000, pollMs = 60_000 } = options;
-  /** Wanted Secrets by `namespace/name`, with the version last read, or what was answered in its place. */
-  const wanted = new Map<string, { version: string | undefined; refusals: number; deletions: number }>();
+  const { client, log, metrics, signal, touch, retryMs = 5_000, pollMs = 60_000 } = options;
+  /** By `namespace/name`. */
+  const wanted = new Map<string, Wanted>();
   const reading = new Map<string, Promise<void>>();
   const retrying = new Set<string>();
 
@@ -61,23 +84,29 @@ export function followSecrets(options: {
         if (entry === undefined || secret === undefined) return;
         // Deleted while it was read: the answer may be from before, and nothing would take it back.
         if (entry.deletions !== deletions) continue;
+        entry.failures = 0;
+        entry.error = undefined;
         const { resourceVersion } = secret.metadata;
         if (resourceVersion !== undefined && entry.version === resourceVersion) return;
         entry.version = resourceVersion;
-        entry.refusals = 0;
         content.setSecret(secret);
         return;
       } catch (error) {
-        if (signal.aborted) return;
         const entry = wanted.get(id);
+        if (signal.aborted || entry === undefined) return;
         const status = error instanceof ApiError ? error.status : 0;
-        if (entry !== undefined && status === 404) {
+        if (status === 404) {
           if (entry.version !== missing) content.removeSecret(namespace, name);
-          entry.version = missing;
+          Object.assign(entry, { version: missing, failures: 0, error: undefined });
+          return;
         }
-        if (entry === undefined || status === 404) return;
-        // A refusal is told once: the condition of the node says it, too.
-        if (status !== 403 || entry.version !== forbidden) {
+        const waitMs = retryMs * 2 ** Math.min(entry.failures, 10);
+        entry.failures += 1;
+        const wasForbidden = entry.version === forbidden;
+        const told = entry.error;
+        entry.error = status === 403 ? undefined : error;
+        // Logged once per change: the condition of the node and `/readyz?verbose` say it, too.
+        if (status === 403 ? !wasForbidden : told === undefined) {
           log.warn(
             { namespace, name, err: error },
             'A Secret that a node names could not be read; it is tried again',
@@ -86,14 +115,12 @@ export function followSecrets(options: {
         if (status === 403) {
           entry.version = forbidden;
           content.forbidSecret(namespace, name);
-          // A team may name thousands of Secrets that are not granted: they must not crowd out other calls.
-          const waitMs = Math.min(retryMs * 2 ** Math.min(entry.refusals, 10), mostRetryMs);
-          entry.refusals += 1;
-          // Not waited for: a Role without Secrets must not keep the gateway from serving the other nodes.
-          retryLater(namespace, name, content, waitMs);
+          // A team may name thousands of Secrets that are not granted: they must not crowd out other calls. Not waited for:
+          // a Role without Secrets must not keep the gateway from serving the other nodes.
+          retryLater(namespace, name, content, Math.min(waitMs, mostRetryMs.refused));
           return;
         }
-        await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
+        await pause(systemClock, Math.min(waitMs, mostRetryMs.failed), signal);
       }
     }
   };
@@ -120,12 +147,12 @@ export function followSecrets(options: {
       if (!isWanted) {
         wanted.delete(id);
       } else if (!wanted.has(id)) {
-        wanted.set(id, { version: undefined, refusals: 0, deletions: 0 });
+        wanted.set(id, { version: undefined, failures: 0, error: undefined, deletions: 0 });
         readAgain(namespace, name, content);
       }
     },
 
-    follow(namespace, content, first) {
+    follow(namespace, content, list) {
       const changed = (object: unknown): void => {
         const meta = metaOf(object);
         if (meta === undefined) return;
@@ -145,12 +172,11 @@ export function followSecrets(options: {
         content.removeSecret(place, name);
       };
       const known = new Set<string>();
-      let isRefused = false;
-      /** Why the watch last failed; undefined while it works. Logged once per change. */
-      let told: string | undefined;
-      // A Role may name single Secrets (`resourceNames`): those can be read, but not found by watching all.
+      let isBroken = false;
+      // A Role may name single Secrets (`resourceNames`): those can be read, but not found by watching all. And one Secret
+      // that the API server cannot decrypt breaks the watch of all others.
       const polling = setInterval(() => {
-        if (!isRefused) return;
+        if (!isBroken) return;
         options.unwatched?.(namespace);
         for (const [id, { version }] of wanted) {
           const [place = '', name = ''] = id.split('/');
@@ -166,17 +192,14 @@ export function followSecrets(options: {
         signal,
         sink: {
           replace(objects) {
-            isRefused = false;
-            told = undefined;
             const now = new Set(objects.map(idOf));
             for (const id of known) if (!now.has(id)) gone(id);
             known.clear();
             for (const id of now) known.add(id);
             for (const object of objects) changed(object);
-            first.filled();
+            list.filled();
           },
           set(object) {
-            told = undefined;
             known.add(idOf(object));
             changed(object);
           },
@@ -185,21 +208,23 @@ export function followSecrets(options: {
             gone(idOf(object));
           },
         },
+        onOpen: () => list.opened(),
+        onEvent() {
+          isBroken = false;
+          list.received();
+        },
+        onRelist: () => metrics.relisted('Secret'),
         onRestart(reason, error) {
-          first.failed(error);
-          if (reason !== 'closed' && reason !== 'expired' && reason !== told) {
-            told = reason;
+          metrics.watchRestarted('Secret', reason);
+          // While no server answers, reading one by one would fail as well.
+          isBroken ||= error instanceof ApiError && (error.status === 403 || error.status >= 500);
+          if (list.restarts(reason, error))
             log.warn({ namespace, reason, err: error }, 'Watch of Secrets failed; what is known stays');
-          }
-          if (reason !== 'forbidden') return;
-          isRefused = true;
-          // A Role may leave Secrets out where every credential is sealed: that is no reason not to start.
-          first.filled();
         },
       });
     },
 
-    followOne(namespace, name, content, first) {
+    followOne(namespace, name, content, list) {
       const take = (object: unknown): void => {
         const secret = toSecret(object);
         if (secret !== undefined) content.setSecret(secret);
@@ -213,25 +238,41 @@ export function followSecrets(options: {
           replace(objects) {
             if (objects.length === 0) content.removeSecret(namespace, name);
             for (const object of objects) take(object);
-            first.filled();
+            list.filled();
           },
           set: take,
           remove: () => content.removeSecret(namespace, name),
         },
+        onOpen: () => list.opened(),
+        onEvent: () => list.received(),
         onRestart(reason, error) {
-          first.failed(error);
-          if (reason !== 'closed' && reason !== 'expired')
+          if (list.restarts(reason, error))
             log.warn(
               { namespace, name, reason, err: error },
               'Watch of the sealing Secret failed; what is known stays',
             );
-          if (reason === 'forbidden') first.filled();
         },
       });
     },
 
     async settled() {
       while (reading.size > 0) await Promise.allSettled(reading.values());
+    },
+
+    unreadable() {
+      const counts = new Map<string, number>();
+      for (const [id, { error }] of wanted) {
+        const [place = ''] = id.split('/');
+        counts.set(place, (counts.get(place) ?? 0) + (error === undefined ? 0 : 1));
+      }
+      return counts;
+    },
+
+    remarks() {
+      const failed = [...wanted].filter(([, { error }]) => error !== undefined);
+      const lines = failed.map(([id, { error }]) => `Secret ${id} cannot be read: ${failureText(error)}`);
+      const more = lines.length - mostRemarks;
+      return more > 0 ? [...lines.slice(0, mostRemarks), `and ${more} more Secrets`] : lines;
     },
   };
 }

@@ -1,13 +1,16 @@
 import { ApiError } from '../../kube/api-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
+import { pause, systemClock } from '../../kube/clock.ts';
 import type { EventRecorder } from '../../kube/events.ts';
+import { limitInFlight } from '../../kube/in-flight.ts';
 import { type ResourceAddress, resourcePath } from '../../kube/paths.ts';
 import { reflect } from '../../kube/reflect.ts';
 import { createObject, deleteObject, getObject, mergePatch, serverSideApply } from '../../kube/verbs.ts';
 import type { InternalErrors } from '../../observe/internal-errors.ts';
 import type { Log } from '../../observe/log.ts';
-import type { StoreMetrics } from '../../observe/metrics.ts';
+import type { StoreMetrics } from '../../observe/store-metrics.ts';
 import type { ApiKey } from '../../resources/api-key.ts';
+import { classLabel } from '../../resources/class-label.ts';
 import { apiVersion, parseStored } from '../../resources/parse.ts';
 import type { Resource } from '../../resources/resource.ts';
 import type { Secret } from '../../resources/secret.ts';
@@ -20,7 +23,7 @@ import { openSealed } from '../open-sealed.ts';
 import { kinds, resourceAddress } from '../resource-address.ts';
 import { sealingSecretName } from '../sealing.ts';
 import { type Kind, type ResourceOf, type Store, StoreError } from '../store.ts';
-import { type FirstList, FirstLists } from './first-lists.ts';
+import { defaultPatience, type FollowedList, FollowedLists, type Patience } from './followed-lists.ts';
 import { followSecrets } from './kubernetes-secrets.ts';
 import { OwnKeys } from './own-keys.ts';
 import { storedConditions } from './stored-conditions.ts';
@@ -28,6 +31,10 @@ import { toStoreError } from './to-store-error.ts';
 
 const fieldManager = 'modelgateway-controller';
 const writeTimeoutMs = 10_000;
+/** How many other namespaces are asked before a namespace is dropped. */
+const mostAsked = 5;
+/** Lists in flight at once: fifty namespaces would begin with two hundred. */
+const mostLists = 20;
 
 function coreAddress(plural: 'secrets' | 'configmaps', namespace?: string, name?: string): ResourceAddress {
   return { group: '', version: 'v1', plural, namespace, name };
@@ -49,15 +56,20 @@ export function openKubernetesStore(options: {
    */
   secretNamespaces?: readonly string[] | undefined;
   homeNamespace: string;
+  /** Only objects with this value of the class label exist here; undefined for those without the label. */
+  className?: string | undefined;
   events: EventRecorder;
   log: Log;
   metrics: StoreMetrics;
   /** Reports what an object or a listener to changes throws. */
   internalErrors: InternalErrors;
   now: () => number;
+  /** After how long a namespace that fails is served as empty. */
+  patience?: Patience | undefined;
   signal: AbortSignal;
 }): Store {
   const { client, namespaces, homeNamespace, events, log, metrics, internalErrors, now, signal } = options;
+  const { patience = defaultPatience, className } = options;
   const scopes = namespaces === 'all' ? [undefined] : namespaces;
   const mayRead = (namespace: string): boolean => options.secretNamespaces?.includes(namespace) ?? true;
   const secretScopes =
@@ -65,6 +77,7 @@ export function openKubernetesStore(options: {
   const secrets = followSecrets({
     client,
     log,
+    metrics,
     signal,
     touch: (ns, name) => content.touchSecret(ns, name),
     unwatched: (ns) => touchKeySecrets(content, ns),
@@ -80,8 +93,9 @@ export function openKubernetesStore(options: {
       else if (wanted) content.forbidSecret(namespace, name);
     },
   });
+  const listInTurn = limitInFlight(mostLists);
   const own = new OwnKeys(now);
-  const firstLists = new FirstLists();
+  const lists = new FollowedLists({ log, clock: systemClock, now, patience, signal });
   const counts = new Map<Kind, number>();
 
   const read = (kind: Kind, document: unknown): Resource | undefined => {
@@ -128,12 +142,21 @@ export function openKubernetesStore(options: {
     return key !== undefined && key.metadata.uid === uid ? [key] : [];
   };
 
-  const followKind = (kind: Kind, namespace: string | undefined, first: FirstList): Promise<void> =>
+  /** Follows until `stopped` aborts. */
+  const followOnce = (
+    kind: Kind,
+    namespace: string | undefined,
+    list: FollowedList,
+    drop: () => void,
+    stopped: AbortSignal,
+  ) =>
     reflect({
       client,
       path: resourcePath(resourceAddress(kind, namespace)),
+      query: { labelSelector: className === undefined ? `!${classLabel}` : `${classLabel}=${className}` },
+      inTurn: listInTurn,
       slim: (document) => read(kind, document),
-      signal,
+      signal: stopped,
       sink: {
         replace: (objects, listVersion) => {
           const listed = (objects as (ResourceOf[typeof kind] | undefined)[]).filter(
@@ -141,8 +164,7 @@ export function openKubernetesStore(options: {
           ) as ResourceOf[typeof kind][];
           const newer = kind === 'APIKey' ? [...own.newerThan(listVersion, namespace)].flatMap(current) : [];
           content.replaceAll(kind, [...listed, ...newer], namespace);
-          metrics.synced(kind, true);
-          first.filled();
+          list.filled();
         },
         set: (object) => take(object as Resource | undefined),
         remove: (object) => {
@@ -151,7 +173,8 @@ export function openKubernetesStore(options: {
             content.remove(kind, resource.metadata.namespace, resource.metadata.name);
         },
       },
-      onEvent: () => metrics.event(kind, now()),
+      onOpen: () => list.opened(),
+      onEvent: () => list.received(),
       onRelist: () => metrics.relisted(kind),
       onTurnedBack: () => own.forgetAll(),
       onGone: () =>
@@ -161,38 +184,87 @@ export function openKubernetesStore(options: {
         ),
       onRestart: (reason, error, waitMs) => {
         metrics.watchRestarted(kind, reason);
-        first.failed(error);
         const fields = { kind, namespace, reason, err: error, waitMs: Math.round(waitMs) };
-        if (reason === 'closed' || reason === 'expired') log.debug(fields, 'Watch ended; it begins anew');
-        else log.warn(fields, 'Watch failed; the last content stays in force until it works again');
+        if (list.restarts(reason, error))
+          log.warn(fields, 'Watch failed; the last content stays in force until it works again');
+        else log.debug(fields, 'Watch ended; it starts again');
+        if (list.mayBeDropped()) drop();
       },
       onSinkError: (error) => internalErrors('object', error),
     });
 
+  /**
+   * Whether the API server still lets us list a kind in another namespace. A watch that was opened before a permission was
+   * taken away lives on for minutes, so that only a new request tells a lost namespace from lost permissions.
+   */
+  const isGrantedElsewhere = async (kind: Kind, namespace: string): Promise<boolean> => {
+    for (const other of lists.working(namespace).slice(0, mostAsked)) {
+      const path = resourcePath(resourceAddress(kind, other));
+      const answer = client.request({ method: 'GET', path, query: { limit: 1 }, signal });
+      if (
+        await answer.then(
+          () => true,
+          () => false,
+        )
+      )
+        return true;
+    }
+    return false;
+  };
+
+  /** Follows a kind in a namespace, or in all; drops what is held of a namespace that was probably deleted. */
+  const followKind = async (kind: Kind, namespace: string | undefined): Promise<void> => {
+    const list = lists.add(kind, namespace, 'Resources');
+    while (!signal.aborted) {
+      const again = new AbortController();
+      let isAsking = false;
+      const drop = async (): Promise<void> => {
+        if (namespace === undefined || isAsking) return;
+        isAsking = true;
+        if (await isGrantedElsewhere(kind, namespace)) {
+          list.dropped();
+          content.replaceAll(kind, [], namespace);
+          again.abort();
+        }
+        isAsking = false;
+      };
+      const dropSafely = (): void => void drop().catch((error: unknown) => internalErrors('object', error));
+      await followOnce(kind, namespace, list, dropSafely, AbortSignal.any([signal, again.signal]));
+    }
+  };
+
   const start = async (): Promise<void> => {
-    for (const kind of kinds) metrics.synced(kind, false);
+    for (const kind of [...kinds, 'Secret']) metrics.begin(kind);
+    metrics.lists(() => lists.standings());
+    metrics.unreadableSecrets(() => secrets.unreadable());
     fitHeapGrowth(true);
-    const filled = scopes.flatMap((namespace) =>
-      kinds.map((kind) =>
-        untilFilled(firstLists.wait(kind, namespace), (first) => followKind(kind, namespace, first)),
-      ),
-    );
-    filled.push(
-      ...secretScopes.map((namespace) =>
-        untilFilled(firstLists.wait('Secret', namespace), (first) =>
-          secrets.follow(namespace, content, first),
-        ),
-      ),
-      untilFilled(firstLists.wait(`Secret ${sealingSecretName}`, homeNamespace), (first) =>
-        secrets.followOne(homeNamespace, sealingSecretName, content, first),
-      ),
-    );
-    await Promise.all(filled);
-    await secrets.settled();
+    // They run until the process ends.
+    for (const namespace of scopes) for (const kind of kinds) void followKind(kind, namespace);
+    for (const namespace of secretScopes) {
+      void secrets.follow(namespace, content, lists.add('Secret', namespace, 'Wakes'));
+    }
+    const sealing = lists.add(`Secret ${sealingSecretName}`, homeNamespace, 'Sealing');
+    void secrets.followOne(homeNamespace, sealingSecretName, content, sealing);
+    await lists.ready;
+    await secretsRead();
     await content.credentialsSettled();
     trimHeap();
     fitHeapGrowth(false);
     content.markSynced();
+    for (const remark of classRemarks()) log.warn({ class: className }, remark);
+  };
+  /** Settles when every Secret was read that nodes name, or some cannot be while the API server answers otherwise. */
+  const secretsRead = async (): Promise<void> => {
+    const settled = secrets.settled().then(() => true);
+    const mayGoOn = () =>
+      pause(systemClock, patience.failingMs, signal).then(() => lists.working().length > 0);
+    while (!(await Promise.race([settled, mayGoOn()])) && !signal.aborted);
+  };
+  /** A class without objects is mostly a name that is written differently somewhere. */
+  const classRemarks = (): string[] => {
+    const isEmpty = kinds.every((kind) => (counts.get(kind) ?? 0) === 0);
+    if (className === undefined || !content.synced || !isEmpty) return [];
+    return [`no object has the class ${className}: label those to be served with ${classLabel}=${className}`];
   };
   // Nothing in it rejects; the log line is for the fault that nobody thought of.
   start().catch((error: unknown) => log.error({ err: error }, 'The store could not start'));
@@ -216,7 +288,8 @@ export function openKubernetesStore(options: {
 
   return Object.assign(contentView(content), {
     unsyncedReason: () =>
-      content.synced ? undefined : (firstLists.missing() ?? 'some Secrets that nodes name are not read yet'),
+      content.synced ? undefined : (lists.missing() ?? 'some Secrets that nodes name are not read yet'),
+    remarks: () => [...classRemarks(), ...lists.remarks(), ...secrets.remarks()],
     async writeStatus(kind, resource, status, callSignal) {
       const { namespace, name, uid, resourceVersion } = resource.metadata;
       const path = resourcePath({ ...resourceAddress(kind, namespace, name), subresource: 'status' });
@@ -306,7 +379,10 @@ export function openKubernetesStore(options: {
     async createKey(key, callSignal) {
       const path = resourcePath(resourceAddress('APIKey', key.metadata.namespace));
       const answer = await call(
-        createObject(client, path, key, { signal: callSignal, timeoutMs: writeTimeoutMs }),
+        createObject(client, path, withClass(key, className), {
+          signal: callSignal,
+          timeoutMs: writeTimeoutMs,
+        }),
       );
       const created = read('APIKey', answer) as ApiKey | undefined;
       if (created === undefined)
@@ -328,13 +404,14 @@ export function openKubernetesStore(options: {
       events.record({ ...event, regarding: { apiVersion, ...regarding } });
     },
   } satisfies Omit<Store, keyof ReturnType<typeof contentView>> &
-    Pick<Store, 'unsyncedReason' | 'rejection' | 'rejections' | 'writeConditions'>);
+    Pick<Store, 'unsyncedReason' | 'remarks' | 'rejection' | 'rejections' | 'writeConditions'>);
 }
 
-/** Starts `run`, which follows objects until the process ends. Settles when the first list is complete. */
-async function untilFilled(first: FirstList, run: (first: FirstList) => Promise<void>): Promise<void> {
-  // Awaiting `run` too lets its errors reach the caller. If the process stops first, the list is never complete.
-  await Promise.race([first.done, run(first).then(() => first.done)]);
+/** Without the label of its class, a key would not exist for the process that made it. */
+function withClass(key: ApiKey, className: string | undefined): ApiKey {
+  if (className === undefined) return key;
+  const labels = { ...key.metadata.labels, [classLabel]: className };
+  return { ...key, metadata: { ...key.metadata, labels } };
 }
 
 /** Reports the Secret of every key as changed: without a watch nothing else says that one was deleted, which revokes its key. */

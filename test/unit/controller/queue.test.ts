@@ -33,6 +33,22 @@ function setUp() {
   return { clock, queue, seen, drain };
 }
 
+test('retries and schedules are not starved by changes that never end', async () => {
+  const { queue } = setUp();
+  queue.add('waits', 'Background');
+  const taken: (string | undefined)[] = [];
+  for (let number = 0; number < 20; number += 1) {
+    queue.add(`urgent-${number}`, 'Urgent');
+    const id = await queue.take();
+    taken.push(id);
+    queue.done(id ?? '');
+  }
+  expect(taken.indexOf('waits')).toBe(8);
+  expect(taken.filter((id) => id !== 'waits')).toEqual(
+    Array.from({ length: 19 }, (_, number) => `urgent-${number}`),
+  );
+});
+
 test('a key waits once however often it is added', async () => {
   const { queue, drain, seen } = setUp();
   queue.add('a', 'Urgent');

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ApiError } from '../../../src/kube/api-error.ts';
+import { limitInFlight } from '../../../src/kube/in-flight.ts';
 import { type ReflectOptions, reflect } from '../../../src/kube/reflect.ts';
 import { fakeClock } from './fake-clock.ts';
 import {
@@ -830,3 +831,27 @@ test.each(['list', 'stream'])(
     expect(delay.max / 1e6).toBeLessThan(400);
   },
 );
+
+test('lists wait for their turn, watches do not', async () => {
+  const inTurn = limitInFlight(2);
+  let open = 0;
+  let most = 0;
+  const watches: string[] = [];
+  server.otherwise((call, response) => {
+    if (call.query.has('watch')) {
+      watches.push(call.path);
+      return openWatch().answer(call, response);
+    }
+    open += 1;
+    most = Math.max(most, open);
+    setTimeout(() => {
+      open -= 1;
+      list(1, [])(call, response);
+    }, 20);
+  });
+  const paths = Array.from({ length: 6 }, (_, number) => `${PATH}${number}`);
+  for (const path of paths) start({ path, inTurn });
+  await until(() => watches.length === paths.length, 'all are watched');
+  expect(most).toBe(2);
+  expect(watches.sort()).toEqual(paths);
+});

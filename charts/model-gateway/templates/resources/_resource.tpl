@@ -21,7 +21,7 @@ kind: {{ .kind }}
 metadata:
   name: {{ .name | quote }}
   namespace: {{ .root.Release.Namespace | quote }}
-  {{- include "model-gateway.metadata" (dict "root" .root "annotations" $annotations) | nindent 2 }}
+  {{- include "model-gateway.metadata" (dict "root" .root "annotations" $annotations "labels" (include "model-gateway.classLabels" .root | fromJson)) | nindent 2 }}
 spec:
   {{- toYaml .spec | nindent 2 }}
 {{ end -}}

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../../../src/observe/log.ts';
-import { FirstLists } from '../../../../src/store/cluster/first-lists.ts';
+import type { FollowedList } from '../../../../src/store/cluster/followed-lists.ts';
 import { followSecrets } from '../../../../src/store/cluster/kubernetes-secrets.ts';
 import { Content } from '../../../../src/store/content.ts';
 import {
@@ -36,7 +36,7 @@ const secret = (version: string, apiKey: string) =>
 
 /** Follows the Secrets of a namespace with one node that names `s`. */
 async function start(
-  answers: { watch: Answer; get: Answer },
+  answers: { watch: Answer; get: Answer; settles?: false },
   unwatched?: (namespace: string | undefined) => void,
 ) {
   server.otherwise((call, response) =>
@@ -48,6 +48,7 @@ async function start(
   const secrets = followSecrets({
     client: server.client(),
     log,
+    metrics: { relisted: () => {}, watchRestarted: () => {} },
     signal: stop.signal,
     touch: () => {},
     retryMs: 30,
@@ -63,17 +64,24 @@ async function start(
   const heard: string[] = [];
   content.subscribe(({ kind }) => heard.push(kind));
   content.set(makeNode({ apiKeySecretRef: { name: 's' } }, undefined, { namespace: 'team' }));
-  const first = new FirstLists().wait('Secret', 'team');
-  void secrets.follow('team', content, first);
-  await first.done;
-  await secrets.settled();
+  const told: string[] = [];
+  const list: FollowedList = {
+    filled: () => {},
+    opened: () => {},
+    received: () => {},
+    restarts: (reason) => told.push(reason) === 1,
+    mayBeDropped: () => false,
+    dropped: () => {},
+  };
+  void secrets.follow('team', content, list);
+  if (answers.settles !== false) await secrets.settled();
   const state = () => {
     const credentials = content.node('team', 'node')?.credentials;
     if (credentials?.state === 'Resolved') return credentials.connection.credential;
     return credentials?.state === 'Refused' ? credentials.reason : credentials?.state;
   };
   const reads = () => server.calls.filter(({ path }) => path === `${collection}/s`).length;
-  return { content, heard, lines, reads, state };
+  return { content, heard, lines, reads, state, secrets };
 }
 
 test('a Secret that may not be read is refused with a reason, and read once it may', async () => {
@@ -166,4 +174,27 @@ test('an answer from before a deletion does not bring the Secret back', async ()
   await until(() => reads() > before + 1, 'it is read once more');
   await new Promise((done) => setTimeout(done, 50));
   expect(state()).toBe('SecretNotFound');
+});
+
+test('a Secret that the API server cannot return is named, and read once it can', async () => {
+  const answers: { watch: Answer; get: Answer; settles: false } = {
+    watch: failure(500, 'InternalError'),
+    get: failure(500, 'InternalError'),
+    settles: false,
+  };
+  const { state, reads, lines, secrets } = await start(answers);
+  await until(() => reads() > 2, 'it is tried again');
+  expect(state()).toBe('Pending');
+  expect([...secrets.unreadable()]).toEqual([['team', 1]]);
+  expect(secrets.remarks()).toEqual([
+    'Secret team/s cannot be read: the API server answered 500 (InternalError)',
+  ]);
+  expect(lines.filter(({ msg }) => msg.includes('could not be read'))).toHaveLength(1);
+  answers.get = secret('1', 'sk-1');
+  await until(() => state() === 'sk-1', 'it is read');
+  await secrets.settled();
+  expect(secrets.remarks()).toEqual([]);
+  // The watch of all Secrets is still broken, so that each is looked at by itself.
+  answers.get = secret('2', 'sk-2');
+  await until(() => state() === 'sk-2', 'the rotated one is taken');
 });
