@@ -5,8 +5,8 @@ import { sampleRequests } from '../../fuzz/sample-requests.ts';
 
 /** Read of what this program made itself, of headers and of addresses. */
 const ours = [
-  ...['finish', 'search', 'converted', 'reply', 'sequence'],
-  ...['traceparent', 'tracestate', 'limit', 'after'],
+  ...['finish', 'search', 'converted', 'reply', 'sequence', 'circuit', 'convert', 'result', 'wish'],
+  ...['traceparent', 'tracestate', 'limit', 'after', 'client_version'],
 ];
 
 // `test/fuzz` replaces the members of these samples: what ended the gateway was read in `error.code`, and no sample had one.
@@ -22,7 +22,7 @@ test('every member that requests and answers are read for is in a sample of the 
   collect([{ ...answers }, sampleRequests]);
   const missing = ['convert', 'gateway'].flatMap((folder) => {
     const at = new URL(`../../../src/${folder}/`, import.meta.url);
-    return readdirSync(at)
+    return readdirSync(at, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts'))
       .flatMap((file) => {
         const read = readFileSync(new URL(file, at), 'utf8').matchAll(/\['([a-z_]+)'\]/g);
