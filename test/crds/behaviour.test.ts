@@ -188,7 +188,7 @@ test('kubectl get shows the columns of the design', async () => {
   expect((await apply('controller', 'columns', { status }, '/status')).status).toBe(200);
   const [head, row] = await get('upnode', 'columns', '-o', 'wide');
   expect(head?.join(',').trim()).toBe(
-    'NAME,URL,STATUS,MODELS,LAST SYNC,ENABLED,PRIORITY,WEIGHT,AGE,LAST TRY,DISPLAY NAME,MESSAGE',
+    'NAME,URL,STATUS,MODELS,LAST SYNC,ENABLED,PRIORITY,WEIGHT,AGE,LAST TRY,DISPLAY NAME,LAST CHECK,MESSAGE',
   );
   // No sync has succeeded, so none is told as the last one.
   expect(row?.slice(0, 5)).toEqual(['columns', 'https://api.example.com/v1', 'error', '2/3', 'true']);

@@ -142,7 +142,7 @@ const rows: readonly Row[] = [
   {
     what: 'makes parents',
     edits: [set('Disabled', 'spec', 'sync', 'newModels')],
-    gives: { sync: { intervalSeconds: 3600, newModels: 'Disabled', discovery: 'Always' } },
+    gives: { sync: { intervalSeconds: 3600, newModels: 'Disabled', discovery: 'Always', suspend: false } },
   },
   {
     what: 'changes a credential from a Secret to a sealed one at once',
