@@ -120,9 +120,10 @@ const run: readonly Rule[] = [
     },
   },
   {
-    fits: /^curl :9090\/readyz$/,
+    fits: /^curl '?:9090\/readyz(?:\?verbose')?$/,
     async holds(command) {
-      await paste(command.replace(':9090', `-fsS ${await address(0, 'Serving probes and metrics')}`));
+      const listens = await address(0, 'Serving probes and metrics');
+      await paste(command.replace(/('?):9090/, `-fsS $1${listens}`));
     },
   },
   {
@@ -142,6 +143,20 @@ const run: readonly Rule[] = [
       expect(made.code, made.stderr).toBe(0);
       // The definitions are the chart's here, and were kubectl's before.
       await paste(`${command} --force-conflicts`);
+    },
+  },
+  {
+    // `helm uninstall`, which comes before it, deletes the policy that protects this Secret.
+    fits: /^kubectl delete secret,configmap model-gateway-sealing /,
+    async holds(command) {
+      const policy = 'model-gateway.model-gateway.sealing-secret';
+      await paste(`kubectl delete validatingadmissionpolicy,validatingadmissionpolicybinding ${policy}`);
+      const isDeleted = () =>
+        paste(`${command} --ignore-not-found`).then(
+          () => true,
+          () => false,
+        );
+      await eventually('the policy has no effect any more', isDeleted, longestMs);
     },
   },
   {
@@ -207,6 +222,11 @@ const read: readonly Rule[] = [
 
 /** Not run here, and why. */
 const elsewhere: readonly { readonly fits: RegExp; readonly why: string }[] = [
+  {
+    fits: /^curl .*127\.0\.0\.1:9090\/debug\//,
+    why: 'it needs a process with --admin-debug; unit/observe/debug-endpoints.test.ts asks both',
+  },
+  { fits: /^kubectl port-forward(?: |$)/, why: 'it needs a pod' },
   { fits: /^export ANTHROPIC_/, why: 'Claude Code is run with them by test:agents' },
   { fits: /^git clone https:\S+ && cd model-gateway$/, why: 'the tests run in a checkout' },
   {
