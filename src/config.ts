@@ -146,7 +146,8 @@ function givenTo(parser: Parser): ReadonlyMap<string, unknown> {
   return new Map(
     given.map((option) => [
       option.long?.slice(2) ?? '',
-      option.isBoolean() ? true : parser.getOptionValue(option.attributeName()),
+      // `--no-console` is a switch too, although commander reads it as the value false of `console`.
+      option.isBoolean() || option.negate ? true : parser.getOptionValue(option.attributeName()),
     ]),
   );
 }

@@ -85,8 +85,8 @@ spec: {secretName: app-key}
     ['first', upstream.url, 'ready', '2/2', expect.any(String), 'true', '50', '50', expect.any(String)],
   ]);
   const [wideHead = [], wideRow = []] = await get('upnode', '-o', 'wide');
-  expect(wideHead.slice(-2)).toEqual(['DISPLAY NAME', 'MESSAGE']);
-  expect(wideRow.slice(-2)).toEqual(['The first', 'The last check was good.']);
+  expect(wideHead.slice(-3)).toEqual(['DISPLAY NAME', 'LAST CHECK', 'MESSAGE']);
+  expect(wideRow.slice(-3)).toEqual(['The first', 'Healthy', 'The last check was good.']);
   await stage.until('ready', 'APIKey', 'app', (key) => condition(key, 'Ready')?.startsWith('True') ?? false);
   const [keyHead = [], keyRow = []] = await get('apik');
   expect(keyHead).toEqual(['NAME', 'READY', 'ENABLED', 'HINT', 'MODELS', 'EXPIRES', 'AGE']);

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import process from 'node:process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { connectKube } from '../../src/kube/connect.ts';
@@ -18,8 +19,10 @@ import { type Resources, resourcesOf } from '../support/resources.ts';
 import { addServiceAccount, bindRole } from '../support/roles.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
-// Fifty namespaces, with the permissions of the documented Roles: each is lost in turn.
+// Fifty namespaces, with the permissions of the documented Roles. Some are lost in turn; with TEST_LOSE_EVERY_NAMESPACE=1 all are,
+// which takes five minutes.
 const count = 50;
+const loseEvery = process.env['TEST_LOSE_EVERY_NAMESPACE'] !== undefined ? 1 : 12;
 const readyLimitMs = 60_000;
 let cluster: Cluster;
 let resources: Resources;
@@ -137,9 +140,11 @@ function open(patience = defaultPatience): Opened {
 const open401 = (store: Store) =>
   namespaces.filter((namespace) => store.key(hashKeyText(keys.get(namespace) ?? '')) === undefined);
 
-test('with each of fifty namespaces lost in turn, a new gateway is ready and serves the others', async () => {
+test('with one of fifty namespaces lost, in turn, a new gateway is ready and serves the others', async () => {
   const worst = { ms: 0, namespace: '' };
-  for (const lost of namespaces) {
+  // The home namespace, some of the teams', and the last one.
+  const losing = namespaces.filter((_, index) => index % loseEvery === 0 || index === count - 1);
+  for (const lost of losing) {
     await revoke(lost);
     await untilStatus(lost, 403);
     // The default patience is measured once; it would be most of the time of this test.

@@ -32,6 +32,12 @@ test('a gateway in a cluster listens on every interface and drains for long', ()
   });
 });
 
+test('the console is served unless the switch says otherwise', () => {
+  expect(readConfig(standalone, {})).toMatchObject({ console: true });
+  expect(readConfig([...standalone, '--no-console'], {})).toMatchObject({ console: false });
+  expect(readConfig(standalone, { MODEL_GATEWAY_NO_CONSOLE: 'true' })).toMatchObject({ console: false });
+});
+
 test('a base URL for callers gets its version segment', () => {
   expect(readConfig(['controller'], { POD_NAMESPACE: 'platform' })).toMatchObject({
     gatewayURL: undefined,
