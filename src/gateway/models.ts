@@ -115,9 +115,10 @@ function listed(name: string, candidates: readonly Candidate[]): ListedModel {
     ...(contextTokens === undefined
       ? {}
       : { context_window: contextTokens, max_model_len: contextTokens, max_input_tokens: contextTokens }),
-    ...(outputTokens === undefined
+    // Of a large model's answer and a small model's window nobody knows what fits.
+    ...(outputTokens === undefined || outputTokens > (contextTokens ?? outputTokens)
       ? {}
-      : { max_tokens: Math.min(outputTokens, contextTokens ?? outputTokens) }),
+      : { max_tokens: outputTokens }),
   };
 }
 

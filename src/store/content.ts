@@ -215,7 +215,11 @@ export class Content implements View {
   setSecret(secret: Secret): void {
     const { namespace, name } = secret.metadata;
     this.#nodes.setSecret(namespace, name, secret);
-    if (this.#isSealing(namespace, name)) this.setSealingIdentities(sealingIdentitiesOf(secret));
+    if (this.#isSealing(namespace, name)) {
+      const identities = sealingIdentitiesOf(secret);
+      // A Secret that was emptied is as one that was deleted: what is known stays.
+      if (identities.length > 0 || this.#identities.length === 0) this.setSealingIdentities(identities);
+    }
     this.#tell({ kind: 'Secret', namespace, name });
   }
 

@@ -86,7 +86,11 @@ spec: {secretName: app-key}
   ]);
   const [wideHead = [], wideRow = []] = await get('upnode', '-o', 'wide');
   expect(wideHead.slice(-3)).toEqual(['DISPLAY NAME', 'LAST CHECK', 'MESSAGE']);
-  expect(wideRow.slice(-3)).toEqual(['The first', 'Healthy', 'The last check was good.']);
+  expect(wideRow.slice(-3)).toEqual([
+    'The first',
+    'Healthy',
+    'The node is accepted and its models are known.',
+  ]);
   await stage.until('ready', 'APIKey', 'app', (key) => condition(key, 'Ready')?.startsWith('True') ?? false);
   const [keyHead = [], keyRow = []] = await get('apik');
   expect(keyHead).toEqual(['NAME', 'READY', 'ENABLED', 'HINT', 'MODELS', 'EXPIRES', 'AGE']);

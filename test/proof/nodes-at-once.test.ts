@@ -67,9 +67,13 @@ test(`${nodeCount} nodes made at once are all synced, with few contacts at a tim
   measured(`${nodeCount} nodes applied → all synced`, performance.now() - began, syncLimitMs);
   console.log(`measured: at most ${most} contacts at a time, ${mostOfOneHost} with one host`);
   expect(most).toBeLessThanOrEqual(contactLimit);
-  expect(mostOfOneHost).toBe(1);
+  // A quarter of the 16 contacts that one host may have.
+  expect(mostOfOneHost).toBeLessThanOrEqual(4);
   const requests = () => upstreams.reduce((sum, upstream) => sum + upstream.requests.length, 0);
-  expect(requests()).toBe(nodeCount);
+  // Nodes with the same address and credential share a contact that is waiting.
+  const asked = requests();
+  expect(asked).toBeGreaterThanOrEqual(hostCount);
+  expect(asked).toBeLessThanOrEqual(nodeCount);
 
   const caller = stage.caller(await resources.addKey(home, 'caller'));
   await eventually('they serve', async () => (await caller.send('GET', '/models/c')).status === 200);
@@ -81,6 +85,6 @@ test(`${nodeCount} nodes made at once are all synced, with few contacts at a tim
   await next.whenReady();
   await eventually('it leads', () => next.log().some(({ msg }) => msg === 'Started leading'), 20_000);
   await new Promise((resolve) => setTimeout(resolve, 2_000));
-  expect(requests()).toBe(nodeCount);
+  expect(requests()).toBe(asked);
   expect((await nodes()).map(({ metadata }) => metadata.resourceVersion)).toEqual(before);
 });

@@ -72,8 +72,8 @@ test('a model says its window: what the node lists, what the card says, and of s
     ],
   );
   expect(said).toEqual([
-    ['claude-corrected', 'Mended', 800, 800],
-    ['corrected', 'Mended', 800, 800],
+    ['claude-corrected', 'Mended', 800, undefined],
+    ['corrected', 'Mended', 800, undefined],
     ['found', 'found', 32_768, undefined],
     ['shared', 'shared', 16_384, 4_000],
     ['silent', 'silent', undefined, undefined],

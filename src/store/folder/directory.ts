@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { rename, stat, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { errorText } from '../../observe/error-text.ts';
@@ -71,6 +72,7 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
   await mustBeFolder(folder);
   const data = resolve(options.data);
   await makeData(data);
+  const wasUsed = existsSync(join(data, recipientFile));
   const state = StateFile.open(data);
   try {
     const damaged = new DamagedRows(log, relative(folder, join(data, stateFile)));
@@ -105,6 +107,9 @@ export async function openDirectoryStore(options: DirectoryOptions): Promise<Dir
         cause: fault,
       });
     }
+    const sealing = [homeNamespace, sealingSecretName] as const;
+    if (wasUsed && !secrets.isStored(...sealing) && !secrets.isDeclared(...sealing))
+      throw withoutSealingKey(data);
     await content.credentialsSettled();
     content.markSynced();
     applied.begin();
@@ -191,6 +196,13 @@ async function makeData(path: string): Promise<void> {
       { cause: error },
     );
   }
+}
+
+/** Part of the state is lost, for example a file of SQLite's log that a backup left out. A new sealing key would hide that. */
+function withoutSealingKey(data: string): DirectoryError {
+  return new DirectoryError(
+    `The data folder ${data} has a ${recipientFile}, but the Secret ${sealingSecretName} is neither in its state nor in the manifests, so part of its state was lost; restore the folder from a backup with every file whose name begins with ${stateFile}, or remove ${recipientFile}: a new sealing key is then made, and every credential must be sealed again`,
+  );
 }
 
 async function saltOf(state: StateFile, randomBytes: (size: number) => Uint8Array): Promise<Uint8Array> {

@@ -45,13 +45,15 @@ interface Waiting {
  */
 export class StateFile extends StateTables {
   readonly #database: DatabaseSync;
+  readonly #files: ReadonlyMap<string, number>;
   readonly #put = new Map<Table, StatementSync>();
   readonly #drop = new Map<Table, StatementSync>();
   readonly #waiting: Waiting[] = [];
 
-  private constructor(database: DatabaseSync) {
+  private constructor(database: DatabaseSync, path: string) {
     super(database);
     this.#database = database;
+    this.#files = new Map([path, `${path}-wal`].map((file) => [file, statSync(file).ino]));
     for (const table of tables) {
       this.#put.set(table, database.prepare(`INSERT OR REPLACE INTO ${table} (id, value) VALUES (?, ?)`));
       this.#drop.set(table, database.prepare(`DELETE FROM ${table} WHERE id = ?`));
@@ -77,7 +79,7 @@ export class StateFile extends StateTables {
       chmodSync(path, 0o600);
       database = new DatabaseSync(path, { timeout: busyMs });
       prepare(database, path, wasUsed);
-      return new StateFile(database);
+      return new StateFile(database, path);
     } catch (error) {
       database?.close();
       throw error instanceof StateFileError ? error : unusable(folder, path, error);
@@ -102,6 +104,7 @@ export class StateFile extends StateTables {
     const waiting = this.#waiting.splice(0);
     if (waiting.length === 0) return;
     try {
+      this.#checkFiles();
       if (!this.#database.isTransaction) this.#database.exec('BEGIN IMMEDIATE');
       for (const { changes } of waiting) for (const change of changes) this.#apply(change);
       this.#database.exec('COMMIT');
@@ -114,6 +117,16 @@ export class StateFile extends StateTables {
       this.#database.exec('BEGIN IMMEDIATE');
     } catch {
       // Another process was faster between the two transactions; the next write tries again, and fails if it cannot.
+    }
+  }
+
+  /** @throws StateFileError if the files were removed or replaced: what is written now would be in no file, and a key that is revoked would come back */
+  #checkFiles(): void {
+    for (const [file, inode] of this.#files) {
+      if (statSync(file, { throwIfNoEntry: false })?.ino === inode) continue;
+      throw new StateFileError(
+        `The file ${file} was removed or replaced while the process uses it, so nothing is stored any more; stop the process, restore the data folder, and start it again`,
+      );
     }
   }
 

@@ -1,4 +1,4 @@
-import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { DirectoryStore } from '../../../src/store/folder/directory.ts';
@@ -126,6 +126,24 @@ describe('a manifest that turned bad while nobody looked', () => {
     folders.write('a.yaml', keyYaml('one', hashOf(1)));
     await until(() => store.key(hashOf(2)) === undefined, 'what it does not hold any more goes');
     expect(there()).toEqual([true, false, false]);
+  });
+
+  test('a data folder whose sealing key is lost is refused, and left as it is', async () => {
+    const sealing = { kind: 'Secret', metadata: { name: 'model-gateway-sealing' } };
+    const manifest = JSON.stringify({
+      apiVersion: 'v1',
+      ...sealing,
+      stringData: { identities: 'AGE-SECRET-KEY-1' },
+    });
+    await ran({ 'sealing.yaml': manifest }, () => {});
+    const { store, close } = await folders.open();
+    await store.publishSealingRecipient('age1published', AbortSignal.timeout(5_000));
+    await close();
+    rmSync(join(folders.manifests, 'sealing.yaml'));
+    await expect(folders.open()).rejects.toThrow(/part of its state was lost; restore the folder/);
+    expect(readFileSync(join(folders.data, 'sealing-recipient.txt'), 'utf8')).toBe('age1published\n');
+    folders.write('sealing.yaml', manifest);
+    await folders.open();
   });
 
   // Nothing keeps root from listing a folder.

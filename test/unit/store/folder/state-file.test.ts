@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import {
   chmodSync,
   closeSync,
+  copyFileSync,
   mkdirSync,
   mkdtempSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -70,6 +72,25 @@ test('no other process can write or lock it while it is open, nor make a write w
   other.exec('BEGIN IMMEDIATE');
   other.close();
 });
+
+test.each([
+  ['removed', () => rmSync(path())],
+  ['replaced by a copy', () => renameSync(copyOf(path()), path())],
+  ['left without its log', () => rmSync(`${path()}-wal`)],
+])('a file that is %s while it is open takes no write', async (_, change) => {
+  const state = StateFile.open(root);
+  await state.write([row('a', 'text')]);
+  change();
+  await expect(state.write([row('b', 'text')])).rejects.toThrow(
+    /was removed or replaced.*restore the data folder/,
+  );
+  state.close();
+});
+
+function copyOf(file: string): string {
+  copyFileSync(file, `${file}.copy`);
+  return `${file}.copy`;
+}
 
 test('its log stays small, also with a lock that is always held', async () => {
   const state = StateFile.open(root);
