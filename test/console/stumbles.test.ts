@@ -273,7 +273,8 @@ test('what is kept in its last good version says so, on a phone too, and takes n
   const unkept = await standalone.manifest('kept.yaml');
   await using person = await sit('/nodes?search=kept', { viewport: { width: 375, height: 740 } });
   const { page } = person;
-  await page.getByRole('row', { name: /ready/ }).waitFor();
+  // It is checked after the many nodes of this place, a few at a time.
+  await page.getByRole('row', { name: /ready/ }).waitFor({ timeout: 120_000 });
   await write('kept.yaml', `${unkept.trimEnd()}\n  priority: 500\n`);
   await write('torn.yaml', 'foo: [bar');
   const box = await page
