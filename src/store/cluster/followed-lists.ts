@@ -215,7 +215,8 @@ export class FollowedLists {
       void pause(this.#clock, waitMs, this.#signal).then(() => this.#judge());
     }
     this.#judge();
-    return isNew;
+    // A connection that is reset, and then a certificate that is not trusted, are both the reason `error`.
+    return isNew || failureText(before?.error) !== failureText(error);
   }
 
   #isLost({ failure }: State): boolean {
