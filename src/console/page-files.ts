@@ -30,7 +30,7 @@ const types: ReadonlyMap<string, string> = new Map(
 /**
  * Every file of the page by its address. The sources of this folder's `page/` are what browsers run: their types are
  * stripped here, so that there is no build step between a change and the page. In the published package they are
- * JavaScript already. The two libraries come from their packages.
+ * JavaScript already. Libraries come from their packages.
  */
 export async function readPageFiles(): Promise<ReadonlyMap<string, PageFile>> {
   const folder = fileURLToPath(new URL('page/', import.meta.url));
@@ -41,7 +41,10 @@ export async function readPageFiles(): Promise<ReadonlyMap<string, PageFile>> {
     const type = types.get(extension);
     if (type === undefined || name.endsWith('.d.ts')) continue;
     const source = await readFile(`${folder}${name}`, 'utf8');
-    const text = extension === 'ts' ? stripTypeScriptTypes(source) : source.replaceAll('{{script}}', script);
+    const text =
+      name === 'index.html'
+        ? source.replaceAll('{{script}}', script)
+        : withAddresses(extension === 'ts' ? stripTypeScriptTypes(source) : source);
     files.set(name === 'index.html' ? '/' : `/page/${name}`, await pageFile(type, text));
   }
   for (const [path, module] of Object.entries(libraries)) {
@@ -54,7 +57,15 @@ export async function readPageFiles(): Promise<ReadonlyMap<string, PageFile>> {
 const libraries = {
   '/page/htm-preact.js': 'htm/preact/standalone',
   '/page/pico.css': '@picocss/pico/css/pico.min.css',
+  '/page/diff/array.js': 'diff/lib/diff/array.js',
+  // `array.js` imports it by its place.
+  '/page/diff/base.js': 'diff/lib/diff/base.js',
 };
+
+/** A script that imports a library by its package's name, as Node.js finds it: with the address that browsers know. */
+function withAddresses(script: string): string {
+  return script.replaceAll(/(?<= from ')diff\/lib\/(?=diff\/)/g, '/page/');
+}
 
 async function pageFile(type: string, text: string): Promise<PageFile> {
   const body = Buffer.from(text);
