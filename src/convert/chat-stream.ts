@@ -16,6 +16,7 @@ import { type ChatUsage, findUsage, noUsage, readUsage } from './chat-usage.ts';
 import { type Finish, readFinish } from './finish-reason.ts';
 import { isObject, type JsonObject, listOf, objectOf, textOf } from './json.ts';
 import { limits } from './limits.ts';
+import { RepeatedChunk } from './repeated-chunk.ts';
 import { type SseEvent, SseReader } from './sse-reader.ts';
 import { isMediaAlone, noteUnreadBody, noteUnreadChoice, noteUnreadUsage } from './unread-answer.ts';
 import { readReportedError } from './upstream-error.ts';
@@ -44,6 +45,7 @@ export class ChatStream {
   /** Whether text, a refusal or a call was read. */
   #said = false;
   readonly #unread = new Set<string>();
+  readonly #repeated = new RepeatedChunk();
 
   /** The token counts that the node reported so far. */
   get usage(): ChatUsage {
@@ -113,12 +115,25 @@ export class ChatStream {
       this.#end(events);
       return;
     }
+    const repeated = this.#repeated.textOf(data);
+    // Besides its text it says what the chunk before it said.
+    if (repeated !== undefined && repeated !== '' && event !== 'error') {
+      events.push({ type: 'text', text: repeated, logprobs: noLogprobs });
+      return;
+    }
+    this.#repeated.forget();
     const chunk = parseChat(data);
     const reported = readReportedError(event === 'error' ? { error: chunk, ...objectOf(chunk) } : chunk);
     if (reported !== undefined) throw reported;
     if (!isObject(chunk))
       throw new UpstreamFault('malformed', 'The model server sent an event that is no JSON object.');
+    const before = events.length;
+    const spoke = this.#spoke;
     this.#readChunk(chunk, events);
+    const said = events.length === before + 1 ? events[before] : undefined;
+    // Not the first chunk of an answer, because it may be read in another way.
+    if (spoke && said?.type === 'text' && said.logprobs.length === 0 && this.#finish === 'unsaid')
+      this.#repeated.learn(data, said.text);
   }
 
   #readChunk(chunk: JsonObject, events: ChatEvent[]): void {
@@ -216,6 +231,8 @@ export class ChatStream {
       : new UpstreamFault('empty', 'The model server ended its answer without content.');
   }
 }
+
+const noLogprobs: readonly unknown[] = [];
 
 /** Byte order mark and white space, which may stand before a JSON body and before an event stream. */
 const insignificant: ReadonlySet<number> = new Set([0xef, 0xbb, 0xbf, 0x20, 0x09, 0x0a, 0x0d]);

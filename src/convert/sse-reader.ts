@@ -33,7 +33,11 @@ export class SseReader {
 /** The events in bytes that hold complete ones; the blank line after the last may be missing. */
 export function eventsIn(bytes: Buffer): SseEvent[] {
   const text = decoder.decode(bytes);
-  const lines = (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text).split('\n');
+  const hasCr = text.includes('\r');
+  // Most pieces of a stream: one event of one line.
+  if (!hasCr && text.startsWith('data: {') && text.indexOf('\n') === text.length - 2 && text.endsWith('\n'))
+    return [{ event: '', data: text.slice(6, -2), hasId: false }];
+  const lines = (hasCr ? text.replace(/\r\n?/g, '\n') : text).split('\n');
   lines.push('');
   const events: SseEvent[] = [];
   let event = '';
