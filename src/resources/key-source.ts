@@ -197,6 +197,15 @@ export function keyStatus(conditionTypes: string) {
         'x-kubernetes-list-type': 'atomic',
       })
       .optional(),
+    retiredHashes: z
+      .array(keyHash())
+      .max(20)
+      .meta({
+        description:
+          'The hashes of the last keys that a rotation replaced or that were revoked, the newest first: they are refused if they come back by the Secret.',
+        'x-kubernetes-list-type': 'atomic',
+      })
+      .optional(),
     nextRotationTime: dateTime()
       .meta({ description: 'When the next key is issued because of rotation.every.' })
       .optional(),

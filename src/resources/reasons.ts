@@ -145,6 +145,11 @@ export const reasons = {
     meaning: 'The generated Secret was deleted; its key is revoked and another was issued.',
     remedy: 'Give the new key to the callers.',
   },
+  FormerKeyRefused: {
+    meaning: 'The Secret held a key that a rotation replaced or that was revoked; another was issued into it.',
+    remedy:
+      'Find what wrote the old copy into the Secret (a GitOps tool, `kubectl apply`, a restore) and stop it; give the new key to the callers. `managedFields` of the Secret name the writer.',
+  },
   HashConflict: {
     meaning: 'An older object claims the same hash; this one is not in force.',
     remedy: 'Delete one of the two; the message names the older if it is in the same namespace.',

@@ -1,8 +1,10 @@
+import { conditionOf } from '../../resources/condition-of.ts';
 import { timeOf, timeText } from '../../resources/time.ts';
 import { conditionList, isStored, type Observation, type Progress } from '../conditions.ts';
 import { expiryWarningMs, isLongLived } from './expiry.ts';
 import { type CurrentKey, nextHashes, nextRotationMs } from './hashes.ts';
 import { adoptAnnotation, type Key, type KeyStatus } from './key.ts';
+import { nextRetired, refusalShownMs } from './retired.ts';
 
 /** Everything that the status of a key depends on, once its Secret is correct. */
 export interface KeyFacts {
@@ -13,6 +15,10 @@ export interface KeyFacts {
   readonly failure?: string | undefined;
   /** The key in the Secret. */
   readonly current: CurrentKey | undefined;
+  /** The hash of a former key that the Secret held, which was replaced. */
+  readonly refused: string | undefined;
+  /** The hash of a key in a Secret that this object does not own. */
+  readonly held: string | undefined;
   /** The older resource that claims the hash. */
   readonly contestedBy: Key | undefined;
   /** Names of the allowlist that no node serves; undefined without an allowlist. */
@@ -88,6 +94,15 @@ const readyRules: readonly Rule[] = [
     key.spec.enabled
       ? undefined
       : ['True', 'Disabled', 'spec.enabled is false; the key opens nothing.', 'Settled'],
+  (facts) =>
+    (refusalEndsMs(facts) ?? 0) > facts.nowMs
+      ? [
+          'True',
+          'FormerKeyRefused',
+          `The Secret "${facts.key.spec.secretName}" held a key that was rotated or revoked before, so another key was issued into it. Stop what writes the old copy, and give the callers the new key.`,
+          'Settled',
+        ]
+      : undefined,
   ({ key, nowMs }) =>
     (warningMs(key) ?? Number.POSITIVE_INFINITY) <= nowMs
       ? [
@@ -117,6 +132,7 @@ export function planKey(facts: KeyFacts): KeyPlan {
   const { key, nowMs } = facts;
   const generation = key.metadata.generation ?? 0;
   const hashes = hashesOf(facts);
+  const retired = retiredOf(facts, hashes);
   const [status, reason, message, progress] = verdictOf(facts, hashes.length > 1);
   const ready: Observation = { type: 'Ready', status, reason, message };
   const models = modelsResolved(facts);
@@ -125,6 +141,7 @@ export function planKey(facts: KeyFacts): KeyPlan {
   const candidate: KeyStatus = {
     observedGeneration: generation,
     hashes,
+    ...(retired.length === 0 ? {} : { retiredHashes: retired }),
     ...(rotationMs === undefined ? {} : { nextRotationTime: timeText(rotationMs) }),
     conditions: conditionList(
       models === undefined ? [ready] : [ready, models],
@@ -137,7 +154,7 @@ export function planKey(facts: KeyFacts): KeyPlan {
   return {
     status: isStored(key.status, candidate) ? undefined : candidate,
     ready,
-    nextDueMs: nextDue(facts, hashes, rotationMs),
+    nextDueMs: nextDue(facts, hashes, [rotationMs, refusalEndsMs(facts)]),
   };
 }
 
@@ -170,6 +187,23 @@ function hashesOf({ key, secret, current, contestedBy, nowMs }: KeyFacts): NonNu
   );
 }
 
+function retiredOf(facts: KeyFacts, hashes: NonNullable<KeyStatus['hashes']>): string[] {
+  const { key, secret, current, refused, held } = facts;
+  const isKept = secret === 'NotUsed' || secret === 'Failed' || key.metadata.deletionTimestamp !== undefined;
+  if (isKept) return key.status?.retiredHashes ?? [];
+  // While an older object claims the hash, the key in the Secret is in no status, and takes effect when that object is deleted.
+  return nextRetired(key.status, hashes, { refused, held: held ?? current?.hash });
+}
+
+/** Until when the condition says that a former key was refused: counted from the issue of the key that replaced it. */
+function refusalEndsMs({ key, refused, current, nowMs }: KeyFacts): number | undefined {
+  if (refused !== undefined) return nowMs + refusalShownMs;
+  const [head] = key.status?.hashes ?? [];
+  const wasSaid = conditionOf(key.status?.conditions, 'Ready')?.reason === 'FormerKeyRefused';
+  if (!wasSaid || head === undefined || head.hash !== current?.hash) return undefined;
+  return (timeOf(head.createdTime) ?? 0) + refusalShownMs;
+}
+
 const defaultOverlapSeconds = 3_600;
 
 function isExpired({ key, nowMs }: KeyFacts): boolean {
@@ -186,10 +220,10 @@ function warningMs({ metadata, spec }: Key): number | undefined {
 function nextDue(
   { key, nowMs }: KeyFacts,
   hashes: readonly { readonly expirationTime?: string | undefined }[],
-  rotationMs: number | undefined,
+  others: readonly (number | undefined)[],
 ): number | undefined {
   const ends = [key.spec.expirationTime, ...hashes.map(({ expirationTime }) => expirationTime)].map(timeOf);
-  const times = [...ends, warningMs(key), rotationMs].filter((time) => time !== undefined && time > nowMs);
+  const times = [...ends, warningMs(key), ...others].filter((time) => time !== undefined && time > nowMs);
   return times.length === 0 ? undefined : Math.min(...times.map((time) => time ?? nowMs));
 }
 

@@ -11,6 +11,7 @@ import type { CurrentKey } from './hashes.ts';
 import { isGenerated, type Key, type KeyStatus, textKindOf, wantedRevision } from './key.ts';
 import { type KeyFacts, planKey } from './plan.ts';
 import { missingModels } from './reach.ts';
+import { nextRetired } from './retired.ts';
 import { changedSecret, newSecret, ownersAfterAdoption, revisionOf, textOf } from './secret.ts';
 import { issuedRevision, type SecretStep, secretStep } from './secret-step.ts';
 
@@ -56,19 +57,20 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     let step = secretStep({ key, secret: found, gatewayURL, nowMs: clock.now() });
     if (step.step === 'Adopt' && found !== undefined) {
       found = await store.ownSecret(found, ownersAfterAdoption(key, found), signal);
-      tell(store, key, 'SecretAdopted', `The key in the Secret "${secretName}" is in force again.`);
-      context.log.info({ secret: secretName }, `Adopted Secret of ${kind}`);
       step = secretStep({ key, secret: found, gatewayURL, nowMs: clock.now() });
+      if (step.step !== 'Issue')
+        tell(store, key, 'SecretAdopted', `The key in the Secret "${secretName}" is in force again.`);
+      context.log.info({ secret: secretName }, `Adopted Secret of ${kind}`);
     }
     const isRevoked = step.step === 'Create' && (key.status?.hashes ?? []).length > 0;
-    if (isRevoked) key = await write(key, { ...key.status, hashes: [] }, signal);
+    if (isRevoked) key = await write(key, revokedStatus(key), signal);
     const secret = await carryOut(key, found, step, tools, signal);
     const issued = issueReason(step, isRevoked);
     if (issued !== undefined) {
       tell(store, key, issued, `${issueNotes[issued]} "${secretName}".`);
       context.log.info({ secret: secretName, reason: issued }, `Issued key of ${kind}`);
     }
-    return { facts: factsOf(key, step, secret, tools), awaits: step.step === 'Wait' };
+    return { facts: factsOf(key, step, { found, secret }, tools), awaits: step.step === 'Wait' };
   }
 
   async function publish(facts: KeyFacts, signal: AbortSignal): Promise<number | undefined> {
@@ -101,7 +103,7 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
 }
 
 function failedFacts(key: Key, failure: string, tools: KeyTools): KeyFacts {
-  return { ...factsOf(key, { step: 'Keep' }, undefined, tools), secret: 'Failed', failure };
+  return { ...factsOf(key, { step: 'Keep' }, {}, tools), secret: 'Failed', failure };
 }
 
 /** Writes the Secret as the step says. Returns the owned Secret that holds the key now, if there is one. */
@@ -135,7 +137,22 @@ async function carryOut(
   }
 }
 
-function factsOf(key: Key, { step }: SecretStep, secret: Secret | undefined, tools: KeyTools): KeyFacts {
+/** The status of a key whose Secret was deleted: its key and all former ones open nothing. */
+function revokedStatus({ status }: Key): KeyStatus {
+  const retiredHashes = nextRetired(status, []);
+  return { ...status, hashes: [], ...(retiredHashes.length === 0 ? {} : { retiredHashes }) };
+}
+
+/** `found` is the Secret before the step, `secret` the owned one after it. */
+function factsOf(
+  key: Key,
+  step: SecretStep,
+  { found, secret }: { readonly found?: Secret | undefined; readonly secret?: Secret | undefined },
+  tools: KeyTools,
+): KeyFacts {
+  const isRefused = step.step === 'Issue' && step.cause === 'Refused';
+  const before = found === undefined ? undefined : currentOf(key, found)?.hash;
+  const isDeleted = found?.metadata.deletionTimestamp !== undefined;
   const current = secret === undefined ? undefined : currentOf(key, secret);
   const hash = key.spec.hash ?? current?.hash;
   const [owner] = hash === undefined ? [] : tools.store.claims(hash);
@@ -144,12 +161,14 @@ function factsOf(key: Key, { step }: SecretStep, secret: Secret | undefined, too
     secret:
       key.spec.secretName === undefined
         ? 'NotUsed'
-        : step === 'Conflict'
+        : step.step === 'Conflict'
           ? 'Conflict'
-          : step === 'Wait'
+          : step.step === 'Wait'
             ? 'Waiting'
             : 'Issued',
     current,
+    refused: isRefused ? before : undefined,
+    held: secret === undefined && !isDeleted ? before : undefined,
     contestedBy: owner === undefined || isSame(owner, key) ? undefined : owner,
     missing: key.kind === 'APIKey' ? missingModels(key, tools.store, tools.homeNamespace) : undefined,
     nowMs: tools.clock.now(),
@@ -171,18 +190,25 @@ function isSame(a: Key, b: Key): boolean {
   return a.kind === b.kind && one.namespace === other.namespace && one.name === other.name;
 }
 
-type IssueReason = 'KeyIssued' | 'KeyRotated' | 'SecretReissued';
+type IssueReason = 'KeyIssued' | 'KeyRotated' | 'SecretReissued' | 'FormerKeyRefused';
 
 const issueNotes: Record<IssueReason, string> = {
   KeyIssued: 'A key was generated into the Secret',
   KeyRotated: 'A new key was generated into the Secret for the rotation',
   SecretReissued: 'The former key was revoked and a new one generated into the Secret',
+  FormerKeyRefused:
+    'A key that was rotated or revoked before came back by the Secret and was refused; a new one was generated into the Secret',
 };
+
+const issueReasons = {
+  Rotated: 'KeyRotated',
+  Reissued: 'SecretReissued',
+  Refused: 'FormerKeyRefused',
+} as const;
 
 function issueReason(step: SecretStep, isRevoked: boolean): IssueReason | undefined {
   if (step.step === 'Create') return isRevoked ? 'SecretReissued' : 'KeyIssued';
-  if (step.step === 'Issue') return step.cause === 'Rotated' ? 'KeyRotated' : 'SecretReissued';
-  return undefined;
+  return step.step === 'Issue' ? issueReasons[step.cause] : undefined;
 }
 
 const news: ReadonlySet<Reason> = new Set(['KeyIssued', 'KeyRotated', 'SecretReissued', 'SecretAdopted']);

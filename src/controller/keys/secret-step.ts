@@ -2,6 +2,7 @@ import { hashKeyText } from '../../resources/key-text.ts';
 import type { Secret } from '../../resources/secret.ts';
 import { nextRotationMs } from './hashes.ts';
 import { adoptAnnotation, isGenerated, type Key, wantedRevision } from './key.ts';
+import { isFormer } from './retired.ts';
 import {
   isCurrent,
   ownerOf,
@@ -18,10 +19,13 @@ export type SecretStep =
   | { readonly step: 'Keep' }
   /** There is none: issue a key into a new one. */
   | { readonly step: 'Create' }
-  /** Issue another key into it. `Rotated`: the revision was raised, or a rotation is due; `Reissued`: it holds no valid key. */
+  /**
+   * Issue another key into it. `Rotated`: the revision was raised, or a rotation is due; `Reissued`: it holds no valid key;
+   * `Refused`: it holds a former one.
+   */
   | {
       readonly step: 'Issue';
-      readonly cause: 'Rotated' | 'Reissued';
+      readonly cause: 'Rotated' | 'Reissued' | 'Refused';
       /** How many scheduled rotations there are with this one. */
       readonly scheduled: number;
     }
@@ -62,6 +66,12 @@ const rules: readonly Rule[] = [
     secret === undefined || isGenerated(key, textOf(secret) ?? '')
       ? undefined
       : { step: 'Issue', cause: 'Reissued', scheduled: scheduledIn(key, secret) },
+  ({ key, secret }) => {
+    if (secret === undefined || !isFormer(key, hashKeyText(textOf(secret) ?? ''))) return undefined;
+    // An old copy may bring its old counts along: those of the status are at least as high.
+    const scheduled = Math.max(scheduledIn(key, secret), issuedRevision(key) - wantedRevision(key));
+    return { step: 'Issue', cause: 'Refused', scheduled };
+  },
   ({ key, secret }) => {
     if (secret === undefined) return undefined;
     const scheduled = scheduledIn(key, secret);
