@@ -4,6 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorText } from '../../observe/error-text.ts';
 import { recipientFile } from '../sealing.ts';
+import { CommitCount } from './commit-count.ts';
 import { lockHolder } from './lock-holder.ts';
 import { StateTables, type Table, tables } from './state-tables.ts';
 
@@ -13,6 +14,8 @@ export const stateFile = 'state.sqlite';
 /** Marks the file as ours ("mgst"), and says which of our formats it has. */
 const applicationId = 0x6d677374;
 const format = 1;
+/** The row with the number of commits; `CommitCount` has the same number. */
+const commitsSetting = 'commits';
 /** How long a start waits for another process that is just ending. */
 const busyMs = 1_000;
 
@@ -49,10 +52,20 @@ export class StateFile extends StateTables {
   readonly #put = new Map<Table, StatementSync>();
   readonly #drop = new Map<Table, StatementSync>();
   readonly #waiting: Waiting[] = [];
+  readonly #count: CommitCount;
+  #commits: number;
 
   private constructor(database: DatabaseSync, path: string) {
     super(database);
     this.#database = database;
+    this.#commits = Number(this.get('setting', commitsSetting) ?? 0);
+    const countPath = `${path}-commits`;
+    this.#count = new CommitCount(countPath);
+    const { before = 0 } = this.#count;
+    if (before > this.#commits) {
+      this.#count.close();
+      throw shortened(path, countPath, before - this.#commits);
+    }
     this.#files = new Map([path, `${path}-wal`].map((file) => [file, statSync(file).ino]));
     for (const table of tables) {
       this.#put.set(table, database.prepare(`INSERT OR REPLACE INTO ${table} (id, value) VALUES (?, ?)`));
@@ -69,7 +82,7 @@ export class StateFile extends StateTables {
     refuseOlderLayout(folder);
     const path = join(folder, stateFile);
     // Asked before whether the file is empty: another process may be making it.
-    const wasUsed = isUsed(folder) || !isEmpty(`${path}-wal`);
+    const wasUsed = isUsed(folder) || !isEmpty(`${path}-wal`) || !isEmpty(`${path}-commits`);
     if (wasUsed && isEmpty(path)) throw lost(path);
     let database: DatabaseSync | undefined;
     try {
@@ -98,6 +111,7 @@ export class StateFile extends StateTables {
   close(): void {
     this.#flush();
     this.#database.close();
+    this.#count.close();
   }
 
   #flush(): void {
@@ -107,7 +121,10 @@ export class StateFile extends StateTables {
       this.#checkFiles();
       if (!this.#database.isTransaction) this.#database.exec('BEGIN IMMEDIATE');
       for (const { changes } of waiting) for (const change of changes) this.#apply(change);
+      this.#apply({ table: 'setting', id: commitsSetting, text: `${this.#commits + 1}` });
       this.#database.exec('COMMIT');
+      this.#commits += 1;
+      this.#count.write(this.#commits);
       for (const { done } of waiting) done.resolve();
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
@@ -196,6 +213,12 @@ function damaged(path: string, reason: string, cause?: unknown): StateFileError 
   return new StateFileError(
     `The file ${path} is damaged (${reason}); restore the data folder from a backup, or remove this file, those beside it that begin with its name, and ${recipientFile}: keys made through /v1/keys, generated keys and the sealing key are then lost`,
     { cause },
+  );
+}
+
+function shortened(path: string, countPath: string, commits: number): StateFileError {
+  return new StateFileError(
+    `The file ${path} lacks the last ${commits} ${commits === 1 ? 'change' : 'changes'} that were stored: its log ${path}-wal was removed or cut, or an older copy of the file was put in its place; restore all files of the data folder from one backup. To go on with the older state, remove ${countPath}: keys that were made since are then lost, and keys that were revoked since may be accepted again`,
   );
 }
 

@@ -396,7 +396,13 @@ describe('what survives a restart', () => {
     await store.createSecret(makeSecret('s', { apiKey: 'one' }), signal);
     await store.publishSealingRecipient('age1x', signal);
     const files = readdirSync(folders.data).sort();
-    expect(files).toEqual(['sealing-recipient.txt', 'state.sqlite', 'state.sqlite-shm', 'state.sqlite-wal']);
+    expect(files).toEqual([
+      'sealing-recipient.txt',
+      'state.sqlite',
+      'state.sqlite-commits',
+      'state.sqlite-shm',
+      'state.sqlite-wal',
+    ]);
     for (const file of files)
       expect([file, statSync(join(folders.data, file)).mode & 0o777]).toEqual([file, 0o600]);
     await close();

@@ -156,6 +156,8 @@ describe('a file that cannot be used stops the start, stays as it is, and says w
     if (how === 'without its tables') return expect(refusal()).not.toBe('opened');
     expect(refusal()).toMatch(/state\.sqlite is missing or empty, although .*sealing-recipient\.txt/);
     rmSync(join(root, recipientFile));
+    expect(refusal()).toMatch(/remove .* what begins with the file's name/);
+    rmSync(`${path()}-commits`);
     expect(refusal()).toBe('opened');
   });
 
@@ -165,6 +167,65 @@ describe('a file that cannot be used stops the start, stays as it is, and says w
     rmSync(path());
     expect(refusal()).toMatch(/missing or empty/);
     state.close();
+  });
+
+  /** What a kill leaves: the files of a process that wrote `writes` times and did not close. */
+  async function killed(writes: number): Promise<void> {
+    const state = StateFile.open(root);
+    for (let number = 0; number < writes; number += 1)
+      await state.write([row(`k${number}`, 'x'.repeat(5_000))]);
+    const copy = mkdtempSync(join(tmpdir(), 'killed-'));
+    for (const suffix of parts) copyFileSync(`${path()}${suffix}`, join(copy, `copy${suffix}`));
+    state.close();
+    for (const suffix of parts) copyFileSync(join(copy, `copy${suffix}`), `${path()}${suffix}`);
+    rmSync(copy, { recursive: true });
+  }
+  const parts = ['', '-wal', '-commits'];
+  const log = () => `${path()}-wal`;
+
+  test.each<[string, () => void]>([
+    ['removed', () => rmSync(log())],
+    ['emptied', () => truncateSync(log(), 0)],
+    ['cut', () => truncateSync(log(), Math.floor(statSync(log()).size / 2))],
+    ['cut by its last commit', () => truncateSync(log(), statSync(log()).size - 8_240)],
+    ['overwritten', () => writeFileSync(log(), Buffer.alloc(statSync(log()).size))],
+  ])('after a kill, with its log %s; it starts again once the log is back', async (_, harm) => {
+    await killed(10);
+    const whole = readFileSync(log());
+    harm();
+    const message =
+      /state\.sqlite lacks the last \d+ changes? that were stored: its log .*state\.sqlite-wal was removed or cut.*restore all files.*remove .*state\.sqlite-commits/;
+    expect(refusal()).toMatch(message);
+    expect(refusal()).toMatch(message);
+    writeFileSync(log(), whole);
+    const state = StateFile.open(root);
+    expect(state.all('secret').size).toBe(10);
+    state.close();
+  });
+
+  test('with an older copy in its place; it starts once the count is removed', async () => {
+    await filled(1);
+    copyFileSync(path(), join(root, 'backup'));
+    const state = StateFile.open(root);
+    await state.write([row('later', 'x')]);
+    state.close();
+    copyFileSync(join(root, 'backup'), path());
+    expect(refusal()).toMatch(/lacks the last 1 change that were stored/);
+    rmSync(`${path()}-commits`);
+    expect(refusal()).toBe('opened');
+  });
+
+  test('but not after a kill or a loss of power, nor with a count that cannot be read', async () => {
+    await killed(10);
+    writeFileSync(`${path()}-commits`, '               3\n');
+    expect(refusal()).toBe('opened');
+    writeFileSync(`${path()}-commits`, 'nonsense');
+    expect(refusal()).toBe('opened');
+    const state = StateFile.open(root);
+    expect(state.all('secret').size).toBe(10);
+    await state.write([row('a', 'x')]);
+    state.close();
+    expect(readFileSync(`${path()}-commits`, 'utf8')).toMatch(/^ +11\n$/);
   });
 
   test('of another program', () => {
