@@ -146,7 +146,8 @@ export const reasons = {
     remedy: 'Give the new key to the callers.',
   },
   FormerKeyRefused: {
-    meaning: 'The Secret held a key that a rotation replaced or that was revoked; another was issued into it.',
+    meaning:
+      'The Secret held a key that a rotation replaced or that was revoked; another was issued into it.',
     remedy:
       'Find what wrote the old copy into the Secret (a GitOps tool, `kubectl apply`, a restore) and stop it; give the new key to the callers. `managedFields` of the Secret name the writer.',
   },
