@@ -38,7 +38,7 @@ export function formatHelp(command: Command, helper: Help): string {
     `Usage: ${usage(command, helper)}`,
     ...(command.description() === '' ? [] : [command.description()]),
     ...(notes?.notes ?? []),
-    // The help of the program itself, and that of the roles, fills a screen without this blank line.
+    // The help of the program itself, and that of the roles, fills a screen without blank lines.
     ...(rows.length === 0 || command.description() === '' || notes?.notes?.at(-1)?.endsWith(':') === true
       ? []
       : ['']),
@@ -46,7 +46,11 @@ export function formatHelp(command: Command, helper: Help): string {
     ...(leavesOut('--manifests') ? [`More flags (${more}): ${root(command)} help flags`] : []),
     ...(examples.length === 0
       ? []
-      : ['', 'Examples:', ...examples.map((line) => `  ${root(command)} ${line}`)]),
+      : [
+          ...(command.parent === null ? [] : ['']),
+          'Examples:',
+          ...examples.map((line) => `  ${root(command)} ${line}`),
+        ]),
     '',
   ]
     .filter((line, index, all) => line !== '' || all[index - 1] !== '')

@@ -54,6 +54,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: 'check a folder of manifests before it is pushed',
     load: async () => (await import('./check/command.ts')).addCheck,
   },
+  agent: {
+    summary: 'settings for Codex, Claude Code, opencode, aider, Cline',
+    load: async () => (await import('./agent/command.ts')).addAgent,
+  },
   completion: {
     summary: 'let your shell complete commands, flags and names',
     load: async () => (await import('./completion/completion.ts')).addCompletion,

@@ -5,7 +5,7 @@ import { CommandError } from '../cli/command-error.ts';
 import type { CommandContext } from '../cli/context.ts';
 import { DeclarationError } from '../cli/edit/declarations.ts';
 import { exitCodes } from '../cli/exit-codes.ts';
-import { gatewayURL } from '../cli/gateway-url.ts';
+import { gatewayURLFlag } from '../cli/gateway-url-flag.ts';
 import { explained } from '../cli/help.ts';
 import { listenAddress } from '../cli/listen-address.ts';
 import {
@@ -54,7 +54,7 @@ export const addConsole: AddCommand = (program, context) => {
         .argParser(address)
         .default({ host: '127.0.0.1', port: 0 }, '127.0.0.1, any port'),
     )
-    .option('--gateway-url <url>', 'base URL of the gateway (else by port-forward)', baseURL)
+    .option('--gateway-url <url>', 'base URL of the gateway (else by port-forward)', gatewayURLFlag)
     .option('--gateway-ca <file>', "authority of the gateway's certificate")
     .option('--home-namespace <name>', "the platform team's, of controller and gateway")
     .option('--admin-url <url>', 'of a gateway on a folder (http://127.0.0.1:9090)')
@@ -208,14 +208,6 @@ function address(text: string): { host: string; port: number } {
   const found = listenAddress(text);
   if (found === undefined) throw new InvalidArgumentError('Give HOST:PORT, such as 127.0.0.1:9091.');
   return found;
-}
-
-function baseURL(text: string): string {
-  const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '') {
-    throw new InvalidArgumentError('Give an address such as http://127.0.0.1:8080/v1.');
-  }
-  return gatewayURL(text);
 }
 
 function minutes(text: string): number {

@@ -1,0 +1,80 @@
+import { isDeepStrictEqual } from 'node:util';
+import { documentValue, editYaml } from '../edit/edit-yaml.ts';
+import { UneditableError } from '../edit/yaml-source.ts';
+import type { Settings, SettingsFile } from './agent-settings.ts';
+
+/**
+ * The text of a settings file with our settings in it; everything else stays as it is. `before` is undefined if there is no file.
+ * Throws UneditableError if something of the file could be lost.
+ */
+export function mergedText(before: string | undefined, file: SettingsFile): string {
+  if (file.format === 'text') return replacedText(before, file.text);
+  const { settings, ifAbsent = {} } = file;
+  if (before === undefined || before.trim() === '') return newText(file.format, merged(ifAbsent, settings));
+  if (file.format === 'json') refuseUnlessJson(before);
+  const value = documentValue(before, 0) ?? {};
+  return editYaml(before, 0, merged(merged(value, ifAbsent, true), settings));
+}
+
+/** The path of the first credential of the file that the agent would send to the gateway in place of the key; undefined if none. */
+export function foreignCredential(before: string | undefined, file: SettingsFile): string | undefined {
+  if (before === undefined || file.format === 'text') return undefined;
+  const value = documentValue(before, 0);
+  const found = file.credentials?.find((path) => at(value, path) !== undefined);
+  return found?.join('.');
+}
+
+/** A file that holds only lines such as ours may be replaced: nothing of anybody else is in it. */
+function replacedText(before: string | undefined, text: string): string {
+  if (before === undefined || before.trim() === '') return text;
+  const known = new Set(text.split(/\r?\n/).map(head));
+  const foreign = before.split(/\r?\n/).find((line) => line.trim() !== '' && !known.has(head(line)));
+  if (foreign === undefined) return text;
+  throw new UneditableError(
+    `it has a line that this command does not write (${JSON.stringify(head(foreign).slice(0, 60))})`,
+  );
+}
+
+/** What a line of TOML sets. */
+function head(line: string): string {
+  return line.split('=', 1)[0]?.trim() ?? '';
+}
+
+function newText(format: 'json' | 'yaml', value: Settings): string {
+  return format === 'json'
+    ? `${JSON.stringify(value, null, 2)}\n`
+    : Object.entries(value)
+        .map(([name, member]) => `${name}: ${JSON.stringify(member)}\n`)
+        .join('');
+}
+
+function refuseUnlessJson(text: string): void {
+  try {
+    JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch {
+    throw new UneditableError('it is not plain JSON (comments?)');
+  }
+}
+
+/** `base` with the members of `over`; with `keeps` only with those that it lacks. */
+function merged(base: unknown, over: Settings, keeps = false): Settings {
+  if (!isMap(base)) throw new UneditableError('a member that holds settings is no object in it');
+  const entries = new Map(Object.entries(base));
+  for (const [name, value] of Object.entries(over)) {
+    const old = entries.get(name);
+    if (typeof value === 'object') entries.set(name, merged(old ?? {}, value, keeps));
+    else if (old === undefined || (!keeps && !isDeepStrictEqual(old, value))) entries.set(name, value);
+  }
+  return Object.fromEntries(entries);
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (member, name) => (isMap(member) && Object.hasOwn(member, name) ? member[name] : undefined),
+    value,
+  );
+}
+
+function isMap(value: unknown): value is Settings {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,237 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { agentSettings } from '../../../../src/cli/agent/agent-settings.ts';
+import { masked } from '../../../../src/cli/agent/masked.ts';
+import { runHere } from '../../../support/cli-here.ts';
+
+const key = 'mgk_the-key-of-the-test';
+const listed = {
+  data: [
+    { id: 'org/coder', display_name: 'Coder', context_window: 60_000, max_tokens: 8_000 },
+    { id: 'plain' },
+  ],
+};
+let home: string;
+let server: Server;
+let url: string;
+let answer: (authorization: string | undefined) => { status: number; body: string };
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'agent-home-'));
+  answer = (authorization) =>
+    authorization === `Bearer ${key}`
+      ? { status: 200, body: JSON.stringify(listed) }
+      : { status: 401, body: '{}' };
+  server = createServer((request, response) => {
+    const { status, body } = answer(request.headers.authorization);
+    response.writeHead(request.url === '/v1/models' ? status : 404).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await rm(home, { recursive: true });
+});
+
+function run(agent: string, ...args: string[]) {
+  return runHere(['agent', agent, '--gateway-url', url, '--model', 'org/coder', ...args], {
+    env: { HOME: home, MODEL_GATEWAY_KEY: key },
+  });
+}
+
+async function put(path: string, text: string): Promise<string> {
+  const file = join(home, path);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+  return file;
+}
+
+const agents = Object.keys(agentSettings);
+
+test.each(agents)(
+  '%s: settings are printed, with the URL and the model, and never the key',
+  async (agent) => {
+    const { code, stdout, stderr } = await run(agent);
+    expect(code).toBe(0);
+    expect(stdout).toContain('org/coder');
+    expect(stdout).toContain(url);
+    expect(stdout + stderr).not.toContain(key);
+    if (agent !== 'codex') expect(stdout).toContain('60000');
+  },
+);
+
+test.each(agents)('%s: --write makes the files, and a second time changes nothing', async (agent) => {
+  const first = await run(agent, '--write', '--yes');
+  expect(first).toMatchObject({ code: 0 });
+  const files = [...first.stderr.matchAll(/^(\/.*) written$/gm)].map(([, file = '']) => file);
+  expect(files.length).toBeGreaterThan(0);
+  for (const file of files) expect(await readFile(file, 'utf8')).not.toContain(key);
+  const second = await run(agent, '--write');
+  expect(second.stderr).toContain('stays as it is');
+  expect(second).toMatchObject({ code: 0, stdout: '' });
+});
+
+test('what a file has besides stays byte for byte, and its mode too', async () => {
+  const file = await put(
+    '.claude/settings.json',
+    '{\n    "permissions": { "allow": ["Bash(ls:*)"] },\n    "env": {\n        "FOO": "1",\n        "ANTHROPIC_MODEL": "old"\n    }\n}\n',
+  );
+  await chmod(file, 0o600);
+  const { code, stdout } = await run('claude', '--write', '--yes');
+  expect(code).toBe(0);
+  expect(stdout).toContain('-        "ANTHROPIC_MODEL": "old"');
+  const text = await readFile(file, 'utf8');
+  expect(text).toContain('    "permissions": {');
+  expect(JSON.parse(text)).toEqual({
+    permissions: { allow: ['Bash(ls:*)'] },
+    env: {
+      FOO: '1',
+      ANTHROPIC_MODEL: 'org/coder',
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_DEFAULT_OPUS_MODEL: 'org/coder',
+      ANTHROPIC_DEFAULT_SONNET_MODEL: 'org/coder',
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: 'org/coder',
+      CLAUDE_CODE_MAX_CONTEXT_TOKENS: '60000',
+      CLAUDE_CODE_MAX_OUTPUT_TOKENS: '8000',
+    },
+    apiKeyHelper: 'printenv MODEL_GATEWAY_KEY',
+  });
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+});
+
+test('comments of YAML stay', async () => {
+  const file = await put(
+    '.aider.conf.yml',
+    '# mine\ndark-mode: true # night\nmodel: gpt-4o\n\nread: [CONVENTIONS.md]\n',
+  );
+  expect(await run('aider', '--write', '--yes')).toMatchObject({ code: 0 });
+  const text = await readFile(file, 'utf8');
+  expect(text).toContain(
+    '# mine\ndark-mode: true # night\nmodel: openai/org/coder\n\nread: [CONVENTIONS.md]\n',
+  );
+  expect(parse(text)).toMatchObject({ 'openai-api-base': `${url}/v1`, 'weak-model': 'openai/org/coder' });
+});
+
+test('a time that Cline wrote stays', async () => {
+  const providers = (settings: object) => ({
+    'openai-compatible': { settings, updatedAt: '2026-01-01T00:00:00.000Z', tokenSource: 'manual' },
+  });
+  const before = {
+    version: 1,
+    lastUsedProvider: 'x',
+    modes: {},
+    providers: providers({ provider: 'openai-compatible', timeout: 5 }),
+  };
+  const file = await put('.cline/data/settings/providers.json', JSON.stringify(before, null, 2));
+  expect(await run('cline', '--write', '--yes')).toMatchObject({ code: 0 });
+  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
+    ...before,
+    lastUsedProvider: 'openai-compatible',
+    providers: providers({
+      provider: 'openai-compatible',
+      ...{ timeout: 5, model: 'org/coder', baseUrl: `${url}/v1`, contextWindow: 60_000, maxTokens: 8_000 },
+    }),
+  });
+});
+
+const unsafe: [what: string, agent: string, path: string, text: string, message: string][] = [
+  [
+    'JSON with comments',
+    'opencode',
+    '.config/opencode/opencode.json',
+    '{\n  // mine\n  "theme": "x"\n}\n',
+    'comments',
+  ],
+  ['a file that wins', 'opencode', '.config/opencode/opencode.jsonc', '{}', 'takes precedence'],
+  ['another type', 'claude', '.claude/settings.json', '{"env": ["A=1"]}', 'no object'],
+  ['no YAML', 'aider', '.aider.conf.yml', 'a: [', 'YAML'],
+  [
+    'lines of the user',
+    'codex',
+    '.codex/model-gateway.config.toml',
+    'model = "x"\nweb_search = "disabled"\n',
+    'web_search',
+  ],
+  [
+    'a credential',
+    'claude',
+    '.claude/settings.json',
+    '{"env": {"ANTHROPIC_AUTH_TOKEN": "sk-ant-0123456789"}}',
+    'env.ANTHROPIC_AUTH_TOKEN',
+  ],
+];
+test.each(unsafe)(
+  '%s: nothing is written, and the message says why',
+  async (_, agent, path, text, message) => {
+    const file = await put(path, text);
+    const { code, stdout, stderr } = await run(agent, '--write', '--yes');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain('sk-ant-0123456789');
+    expect(await readFile(file, 'utf8')).toBe(text);
+  },
+);
+
+test('an older file of this command is replaced', async () => {
+  await put('.codex/model-gateway.config.toml', 'model = "old"\nmodel_provider = "model-gateway"\n');
+  const { code, stdout } = await run('codex', '--write', '--yes');
+  expect(code).toBe(0);
+  expect(stdout).toContain('-model = "old"\n');
+});
+
+test('without a terminal and without --yes nothing is written', async () => {
+  const { code, stderr } = await run('claude', '--write');
+  expect(code).toBe(2);
+  expect(stderr).toContain('--yes');
+  await expect(stat(join(home, '.claude'))).rejects.toThrow('ENOENT');
+});
+
+test('a name that the gateway does not list is refused with the nearest', async () => {
+  const { code, stdout, stderr } = await run('codex', '--model', 'org/codr');
+  expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+  expect(stderr).toContain('lists no model "org/codr"');
+  expect(stderr).toContain('did you mean "org/coder"?');
+});
+
+test.each<[what: string, status: number, body: string, code: number, message: string]>([
+  ['a refused key', 401, '{}', 4, 'MODEL_GATEWAY_KEY'],
+  ['an outage', 503, '', 7, 'answered 503'],
+  ['another program', 200, '<html>', 7, 'no JSON'],
+  ['another list', 200, '{"data":[{}]}', 7, 'no list of models'],
+])('%s is told', async (_, status, body, wanted, message) => {
+  answer = () => ({ status, body });
+  const { code, stderr } = await run('codex');
+  expect(code).toBe(wanted);
+  expect(stderr).toContain(message);
+  expect(stderr).not.toContain(key);
+});
+
+test('without a key the gateway is not asked, and that is said', async () => {
+  const env = { HOME: home, MODEL_GATEWAY_GATEWAY_URL: 'https://models.example' };
+  const { code, stdout, stderr } = await runHere(['agent', 'codex', '--model', 'm'], { env });
+  expect(code).toBe(0);
+  expect(stdout).toContain('base_url = "https://models.example/v1"');
+  expect(stderr).toContain('MODEL_GATEWAY_KEY is not set');
+});
+
+test('an unknown window is said, and left out', async () => {
+  const { stdout, stderr } = await run('opencode', '--model', 'plain');
+  expect(stderr).toContain('context window of "plain"');
+  expect(stdout).not.toContain('limit');
+});
+
+test('credentials in a file are masked in what is shown', () => {
+  const text =
+    '"apiKey": "abcdefgh12345678",\n"OTHER_TOKEN": "Bearer abcdefgh12345678"\nopenai-api-key: abcdefgh12345678\n"max": "mgk_abcdefgh123"';
+  expect(masked(text)).not.toMatch(/abcdefgh/);
+  const ours = '"apiKey": "{env:MODEL_GATEWAY_KEY}", "apiKeyHelper": "printenv MODEL_GATEWAY_KEY"';
+  expect(masked(ours)).toBe(ours);
+});
