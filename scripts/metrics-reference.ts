@@ -1,4 +1,5 @@
 import { Registry } from 'prom-client';
+import { createClaimMetrics } from '../src/observe/claim-metrics.ts';
 import { createControllerMetrics } from '../src/controller/metrics.ts';
 import { registerManifestMetric } from '../src/observe/manifest-metrics.ts';
 import {
@@ -55,6 +56,11 @@ const sections: readonly Section[] = [
     title: 'The controller',
     note: 'Roles controller (the one that leads) and standalone. The names are controller-runtime’s and client-go’s, so that their dashboards work.',
     register: (registry) => createControllerMetrics(registry, Date.now),
+  },
+  {
+    title: 'Namespaces that several installations serve',
+    note: 'Role controller; only the one that leads counts.',
+    register: createClaimMetrics,
   },
   {
     title: 'Telemetry itself',

@@ -64,6 +64,7 @@ export interface ControllerConfig extends ClusterConfig {
   readonly workers: number | undefined;
   readonly contacts: number | undefined;
   readonly leaseSeconds: number | undefined;
+  readonly claimSeconds: number | undefined;
   /** If undefined, it is made from the home namespace. */
   readonly gatewayURL: string | undefined;
 }
@@ -233,8 +234,9 @@ function configOf(command: Command, values: FlagValues, env: Env): Config {
       instance: env['POD_NAME'] ?? env['HOSTNAME'] ?? 'model-gateway',
     };
     if (command === 'gateway') return { command, ...shared, traffic };
-    const { workers, contacts, 'lease-seconds': leaseSeconds } = values;
-    return { command, ...shared, workers, contacts, leaseSeconds, gatewayURL: values['gateway-url'] };
+    const { workers, contacts, 'lease-seconds': leaseSeconds, 'claim-seconds': claimSeconds } = values;
+    const gatewayURL = values['gateway-url'];
+    return { command, ...shared, workers, contacts, leaseSeconds, claimSeconds, gatewayURL };
   }
   const folders =
     command === 'start'

@@ -139,6 +139,7 @@ const values = group({
     workers: orNull(whole(1, 64)),
     contacts: orNull(whole(1, 1000)),
     leaseSeconds: orNull(whole(6, 120)),
+    claimSeconds: orNull(whole(15, 86_400)),
   }),
   gateway,
   tls: group({

@@ -1,3 +1,5 @@
+import type { Claims } from '../store/claims.ts';
+import { sealingSecretName } from '../store/sealing.ts';
 import { type Store, StoreError } from '../store/store.ts';
 
 /** What the controller reads and writes of a store. */
@@ -24,17 +26,28 @@ export type ControllerStore = Pick<
 >;
 
 /**
- * The store, but every write is refused once another replica may hold the lease. Timers fire late if the event loop stalls,
- * so the lease is checked right before each write.
+ * The store, but every write is refused once another replica may hold the lease, and in namespaces that another installation
+ * serves. Timers fire late if the event loop stalls, so both are checked right before each write.
  */
-export function fencedStore(store: Store, isLeaderValid: () => boolean): ControllerStore {
-  const fenced =
-    <A extends unknown[], R>(write: (...given: A) => Promise<R>) =>
-    async (...given: A): Promise<R> => {
-      if (!isLeaderValid())
-        throw new StoreError('Unavailable', 'This process no longer leads; nothing was written');
-      return write(...given);
-    };
+export function fencedStore(
+  store: Store,
+  isLeaderValid: () => boolean,
+  claims: Claims | undefined,
+): ControllerStore {
+  const acts = (namespace: string): boolean => claims?.acts(namespace) ?? true;
+  const lead = (): void => {
+    if (!isLeaderValid())
+      throw new StoreError('Unavailable', 'This process no longer leads; nothing was written');
+  };
+  const check = ({ namespace, name }: { namespace: string; name: string }): void => {
+    lead();
+    // The sealing Secret is the installation's own, even if another one serves the objects of its home namespace.
+    if (!acts(namespace) && name !== sealingSecretName)
+      throw new StoreError(
+        'Conflict',
+        `Another installation serves namespace "${namespace}"; nothing was written`,
+      );
+  };
   return {
     get: (kind, namespace, name) => store.get(kind, namespace, name),
     list: (kind, namespace) => store.list(kind, namespace),
@@ -47,14 +60,32 @@ export function fencedStore(store: Store, isLeaderValid: () => boolean): Control
     readSecret: (namespace, name, signal) => store.readSecret(namespace, name, signal),
     rejection: (kind, namespace, name) => store.rejection?.(kind, namespace, name),
     rejections: () => store.rejections?.() ?? [],
-    writeConditions: fenced(async (...given) => store.writeConditions?.(...given)),
-    recordEvent: (event) => store.recordEvent(event),
-    writeStatus: async (kind, resource, status, signal) => {
-      await fenced(() => store.writeStatus(kind, resource, status, signal))();
+    writeConditions: async (rejection, conditions, signal) => {
+      check(rejection.metadata);
+      await store.writeConditions?.(rejection, conditions, signal);
     },
-    createSecret: fenced((secret, signal) => store.createSecret(secret, signal)),
-    applySecret: fenced((secret, signal) => store.applySecret(secret, signal)),
-    ownSecret: fenced((secret, owners, signal) => store.ownSecret(secret, owners, signal)),
-    publishSealingRecipient: fenced((recipient, signal) => store.publishSealingRecipient(recipient, signal)),
+    recordEvent: (event) => {
+      if (acts(event.regarding.namespace)) store.recordEvent(event);
+    },
+    writeStatus: async (kind, resource, status, signal) => {
+      check(resource.metadata);
+      await store.writeStatus(kind, resource, status, signal);
+    },
+    createSecret: async (secret, signal) => {
+      check(secret.metadata);
+      return store.createSecret(secret, signal);
+    },
+    applySecret: async (secret, signal) => {
+      check(secret.metadata);
+      return store.applySecret(secret, signal);
+    },
+    ownSecret: async (secret, owners, signal) => {
+      check(secret.metadata);
+      return store.ownSecret(secret, owners, signal);
+    },
+    publishSealingRecipient: async (recipient, signal) => {
+      lead();
+      await store.publishSealingRecipient(recipient, signal);
+    },
   };
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import type { Log } from '../observe/log.ts';
-import type { Store } from '../store/store.ts';
+import type { Claims } from '../store/claims.ts';
+import type { Kind, Store } from '../store/store.ts';
 import type { Pools } from '../upstream/pools.ts';
 import type { Clock } from './clock.ts';
 import { fencedStore } from './controller-store.ts';
@@ -11,6 +12,7 @@ import { type ControllerMetrics, createControllerMetrics } from './metrics.ts';
 import { Queue } from './queue.ts';
 import { type Reconcile, type Reconciler, runWorkers } from './reconciler.ts';
 import { sealingReconcile } from './sealing.ts';
+import { servedHere } from './served-here.ts';
 import { askOver } from './upstream-node/contact.ts';
 import type { ContactLimits } from './upstream-node/contacts.ts';
 import { nodeReconcile } from './upstream-node/reconcile.ts';
@@ -38,6 +40,8 @@ export interface ControllerOptions {
   readonly signal: AbortSignal;
   /** Asked before each write; false refuses it. Absent: always true (standalone). */
   readonly isLeaderValid?: () => boolean;
+  /** The namespaces to act in. Absent: all (standalone). */
+  readonly claims?: Claims | undefined;
 }
 
 const defaultWorkers = 4;
@@ -52,7 +56,8 @@ const resyncMs = 10 * 3_600_000;
  */
 export async function runController(options: ControllerOptions): Promise<void> {
   const { log, clock, signal, workers = defaultWorkers } = options;
-  const store = fencedStore(options.store, options.isLeaderValid ?? (() => true));
+  const { claims } = options;
+  const store = fencedStore(options.store, options.isLeaderValid ?? (() => true), claims);
   const metrics = createControllerMetrics(options.registry, clock.now);
   await store.whenSynced(signal);
 
@@ -63,11 +68,12 @@ export async function runController(options: ControllerOptions): Promise<void> {
   const { randomBytes, gatewayURL, homeNamespace } = options;
   const tools = { store, clock };
   const keyTools = { ...tools, randomBytes, gatewayURL, homeNamespace };
+  const guarded = (kind: Kind, reconcile: Reconcile): Reconcile =>
+    servedHere(claims, unlessInvalid(kind, tools, reconcile));
   const reconcilers: Reconciler[] = [
     nodes.with(
-      unlessInvalid(
+      guarded(
         'UpstreamNode',
-        tools,
         nodeReconcile({
           store,
           ask: askOver(options.pools, clock.now),
@@ -81,8 +87,8 @@ export async function runController(options: ControllerOptions): Promise<void> {
         }),
       ),
     ),
-    apiKeys.with(unlessInvalid('APIKey', tools, keyReconcile('APIKey', keyTools))),
-    masterKeys.with(unlessInvalid('MasterKey', tools, keyReconcile('MasterKey', keyTools))),
+    apiKeys.with(guarded('APIKey', keyReconcile('APIKey', keyTools))),
+    masterKeys.with(guarded('MasterKey', keyReconcile('MasterKey', keyTools))),
     sealing.with(sealingReconcile(store)),
   ];
 
@@ -95,6 +101,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
       Sealing: sealing.queue,
     },
     homeNamespace,
+    claims,
   );
   const unsubscribe = waker.start();
   const cancelResync = every(

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { syncRequestAnnotation } from '../resources/sync-request.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
+import type { Claims } from '../store/claims.ts';
 import { servedNames, servesAlike } from '../store/node-models.ts';
 import { sealingSecretName } from '../store/sealing.ts';
 import type { Change, Kind, ResourceOf } from '../store/store.ts';
@@ -24,21 +25,28 @@ export class Waker {
   readonly #store: ControllerStore;
   readonly #queues: Queues;
   readonly #homeNamespace: string;
+  readonly #claims: Claims | undefined;
   readonly #references = new KeyReferences();
   #isEnded = false;
 
-  constructor(store: ControllerStore, queues: Queues, homeNamespace: string) {
+  constructor(store: ControllerStore, queues: Queues, homeNamespace: string, claims?: Claims) {
     this.#store = store;
+    this.#claims = claims;
     this.#queues = queues;
     this.#homeNamespace = homeNamespace;
   }
 
-  /** Adds everything in the store to the queues, and follows changes. Returns a function that stops it. */
+  /**
+   * Adds everything in the store to the queues, and follows changes. Objects of a namespace that is claimed later are added
+   * then. Returns a function that stops it.
+   */
   start(): () => void {
     const unsubscribe = this.#store.subscribe((change) => this.#wake(change));
+    const unclaim = this.#claims?.subscribe((namespace) => this.#wakeNamespace(namespace));
     this.wakeAll('Background');
     return () => {
       this.#isEnded = true;
+      unclaim?.();
       unsubscribe();
     };
   }
@@ -50,22 +58,32 @@ export class Waker {
   wakeAll(urgency: Urgency): void {
     this.#wakeSealing(urgency);
     for (const { kind, metadata } of this.#store.rejections?.() ?? []) this.#add(kind, metadata, urgency);
-    const rest = this.#everything();
+    this.#addInTurns(this.#everything(), urgency);
+  }
+
+  #wakeNamespace(namespace: string): void {
+    for (const { kind, metadata } of this.#store.rejections?.() ?? []) {
+      if (metadata.namespace === namespace) this.#add(kind, metadata, 'Background');
+    }
+    this.#addInTurns(this.#everything(namespace), 'Background');
+  }
+
+  #addInTurns(rest: Generator<ResourceOf[Kind]>, urgency: Urgency): void {
     const turn = (): void => {
       for (let count = 0; count < mostPerTurn; count += 1) {
         const next = rest.next();
         if (next.done === true || this.#isEnded) return;
         const { kind, metadata } = next.value;
         if (next.value.kind !== 'UpstreamNode') this.#references.replace(undefined, next.value);
-        this.#queues[kind].add(`${metadata.namespace}/${metadata.name}`, urgency);
+        if (this.#claims?.acts(metadata.namespace) !== false) this.#add(kind, metadata, urgency);
       }
       setImmediate(turn);
     };
     turn();
   }
 
-  *#everything(): Generator<ResourceOf[Kind]> {
-    for (const kind of kinds) yield* this.#store.list(kind);
+  *#everything(namespace?: string): Generator<ResourceOf[Kind]> {
+    for (const kind of kinds) yield* this.#store.list(kind, namespace);
   }
 
   #wake(change: Change): void {

@@ -1,9 +1,6 @@
-import { ApiError } from './api-error.ts';
 import type { KubeClient } from './client.ts';
 import { type Clock, pause, systemClock } from './clock.ts';
-import { heldSpec, type Lease, readLease, releasedSpec } from './lease-record.ts';
-import { resourcePath } from './paths.ts';
-import { createObject, getObject, replaceObject } from './verbs.ts';
+import { leaseCandidate } from './lease-candidate.ts';
 
 /** What the leading work is given. */
 export interface Leadership {
@@ -41,7 +38,6 @@ export interface LeaderElectionOptions {
 
 // controller-runtime's values: for 15 s a deadline of 10 s for renewals, and a try every 2 s.
 const LEASE_SECONDS = 15;
-const RENEW_SHARE = 2 / 3;
 const RETRY_SHARE = 2 / 15;
 const CALL_SHARE = 1 / 3;
 
@@ -56,8 +52,10 @@ const CALL_SHARE = 1 / 3;
  */
 export async function runLeaderElection(options: LeaderElectionOptions): Promise<'stopped' | 'lost'> {
   const { signal, clock = systemClock, random = Math.random } = options;
-  const candidate = leaseCandidate(options, clock);
-  const leaseMs = (options.leaseSeconds ?? LEASE_SECONDS) * 1000;
+  const { leaseSeconds = LEASE_SECONDS } = options;
+  const leaseMs = leaseSeconds * 1000;
+  const call = { timeoutMs: leaseMs * CALL_SHARE, urgent: true };
+  const candidate = leaseCandidate({ ...options, ...call, leaseSeconds: () => leaseSeconds }, clock);
   const retryMs = () => leaseMs * RETRY_SHARE * (1 + random() * 0.2);
 
   while (!signal.aborted && !candidate.isValid()) {
@@ -120,83 +118,4 @@ export async function runLeaderElection(options: LeaderElectionOptions): Promise
   async function release() {
     await candidate.release().catch((error) => options.onError?.(error));
   }
-}
-
-/** One candidate's view of the Lease and what it may do with it. */
-function leaseCandidate(options: LeaderElectionOptions, clock: Clock) {
-  const { client, namespace, name, identity, leaseSeconds = LEASE_SECONDS } = options;
-  const timeoutMs = leaseSeconds * 1000 * CALL_SHARE;
-  const address = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', namespace };
-  const listPath = resourcePath(address);
-  const path = resourcePath({ ...address, name });
-  let known: Lease | undefined;
-  let changedAt = 0;
-  let leader: string | undefined;
-  let validUntil = Number.NEGATIVE_INFINITY;
-
-  function observe(lease: Lease) {
-    const changed = JSON.stringify(lease.spec) !== JSON.stringify(known?.spec);
-    if (changed || known === undefined) changedAt = clock.monotonicMs();
-    known = lease;
-    const holder = lease.spec?.holderIdentity ?? '';
-    if (holder !== identity) validUntil = Number.NEGATIVE_INFINITY;
-    if (holder !== '' && holder !== leader) {
-      leader = holder;
-      if (holder !== identity) options.onNewLeader?.(holder);
-    }
-  }
-
-  function heldByOther(lease: Lease): boolean {
-    const holder = lease.spec?.holderIdentity ?? '';
-    const seconds = lease.spec?.leaseDurationSeconds || leaseSeconds;
-    return holder !== '' && holder !== identity && clock.monotonicMs() < changedAt + seconds * 1000;
-  }
-
-  async function write(spec: object, signal?: AbortSignal) {
-    const call = { signal, timeoutMs, urgent: true };
-    const meta = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
-    const answer =
-      known === undefined
-        ? await createObject(client, listPath, { ...meta, metadata: { namespace, name }, spec }, call)
-        : await replaceObject(client, path, { ...meta, ...known, spec }, call);
-    return readLease(answer);
-  }
-
-  async function read(signal: AbortSignal) {
-    try {
-      observe(readLease(await getObject(client, path, { signal, timeoutMs, urgent: true })));
-    } catch (error) {
-      if (!(error instanceof ApiError && error.status === 404)) throw error;
-      known = undefined;
-    }
-  }
-
-  return {
-    isValid: () => clock.monotonicMs() < validUntil,
-    validForMs: () => Math.max(0, validUntil - clock.monotonicMs()),
-
-    /** Takes or renews the lease if that is allowed; `isValid` tells the outcome. */
-    async attempt(signal: AbortSignal): Promise<void> {
-      const holding = known?.spec?.holderIdentity === identity;
-      if (!holding) await read(signal);
-      if (known !== undefined && heldByOther(known)) return;
-      const began = clock.monotonicMs();
-      try {
-        observe(await write(heldSpec(known?.spec, identity, leaseSeconds, clock.wall()), signal));
-        validUntil = began + leaseSeconds * 1000 * RENEW_SHARE;
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-        // Someone else wrote, or deleted it, or our own last write arrived although its answer did not: look, and
-        // decide at the next attempt.
-        if (error.status !== 409 && error.status !== 404) throw error;
-        await read(signal);
-      }
-    },
-
-    /** Gives the lease up. Not bound to the signal that stopped us. */
-    async release(): Promise<void> {
-      validUntil = Number.NEGATIVE_INFINITY;
-      if (known !== undefined) await write(releasedSpec(known.spec, clock.wall()));
-    },
-  };
 }

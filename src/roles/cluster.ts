@@ -7,11 +7,13 @@ import { systemClock as kubeClock, pause } from '../kube/clock.ts';
 import { connectToCluster } from '../kube/connect-cluster.ts';
 import { createEventRecorder, type EventRecorder } from '../kube/events.ts';
 import { runLeaderElection } from '../kube/lease.ts';
+import { createClaimMetrics } from '../observe/claim-metrics.ts';
 import { debugEndpoints } from '../observe/debug-endpoints.ts';
 import { createInternalErrors } from '../observe/internal-errors.ts';
 import { createApiRequestMetric, createLeaderMetric } from '../observe/metrics.ts';
 import { createStoreMetrics } from '../observe/store-metrics.ts';
 import { openKubernetesStore } from '../store/cluster/kubernetes.ts';
+import { NamespaceClaims } from '../store/cluster/namespace-claims.ts';
 import type { Store } from '../store/store.ts';
 import { Pools } from '../upstream/pools.ts';
 import { aborted, listenOn, version } from './process.ts';
@@ -27,6 +29,8 @@ import {
 import { openTrafficTls } from './traffic-tls.ts';
 
 const leaseName = 'model-gateway-controller';
+/** How long an installation may fail to renew its claim of a namespace before another one takes it. */
+const defaultClaimSeconds = 900;
 /** How long a process that stops writes Events that were recorded before. */
 const drainEventsMs = 5_000;
 
@@ -59,8 +63,13 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
   const { client, store, events, homeNamespace } = await openCluster(role);
   observeResources(store, registry);
   const pools = new Pools({ rules: { allowLoopback: config.allowLoopbackUpstreams } });
-  const admin = await serveAdmin(role, store, config.adminDebug ? { debug: debugEndpoints(log) } : {});
+  let claims: NamespaceClaims | undefined;
+  const admin = await serveAdmin(role, store, {
+    ...(config.adminDebug ? { debug: debugEndpoints(log) } : {}),
+    remarks: () => [...(store.remarks?.() ?? []), ...(claims?.remarks() ?? [])],
+  });
   const otlp = await exportTelemetry(role);
+  const claimMetrics = createClaimMetrics(registry);
   const leading = createLeaderMetric(registry, leaseName);
   // Replicas that do not lead keep the same caches, so that a takeover takes only the lease. A replica without complete
   // caches could do nothing with the lease, and would keep it from one that can.
@@ -75,6 +84,20 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
     onStartedLeading: async ({ signal, isValid }) => {
       log.info({ lease: leaseName }, 'Started leading');
       leading(true);
+      claims = new NamespaceClaims({
+        client,
+        store,
+        homeNamespace,
+        className: config.className,
+        claimSeconds: config.claimSeconds ?? defaultClaimSeconds,
+        leaderLease: leaseName,
+        events,
+        log,
+        metrics: claimMetrics,
+        clock: kubeClock,
+        signal,
+      });
+      claims.start();
       await control(role, {
         store,
         pools,
@@ -84,6 +107,7 @@ export async function runClusterController(config: ControllerConfig): Promise<vo
         contacts: contacts === undefined ? undefined : { inAll: contacts, perHost: Math.ceil(contacts / 2) },
         signal,
         isLeaderValid: isValid,
+        claims,
       }).catch((error: unknown) => {
         if (!signal.aborted) throw error;
       });

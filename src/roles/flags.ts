@@ -226,6 +226,13 @@ export const flags = {
     schema: wholeNumber(6, 120),
     help: 'time until another replica takes over (15)',
   },
+  'claim-seconds': {
+    commands: ['controller'],
+    hidden: true,
+    value: 'N',
+    schema: wholeNumber(15, 86_400),
+    help: 'time until another installation takes over (900)',
+  },
   'api-concurrency': {
     commands: cluster,
     hidden: true,

@@ -140,7 +140,15 @@ export function control(
   { log, registry }: Role,
   options: Pick<
     ControllerOptions,
-    'store' | 'pools' | 'gatewayURL' | 'homeNamespace' | 'workers' | 'contacts' | 'signal' | 'isLeaderValid'
+    | 'store'
+    | 'pools'
+    | 'gatewayURL'
+    | 'homeNamespace'
+    | 'workers'
+    | 'contacts'
+    | 'signal'
+    | 'isLeaderValid'
+    | 'claims'
   >,
 ): Promise<void> {
   return runController({ ...options, log, registry, clock: systemClock, random: Math.random, randomBytes });

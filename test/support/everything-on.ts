@@ -24,7 +24,14 @@ export const everythingOn = {
     metrics: true,
     sampleRatio: 0.25,
   },
-  controller: { ...role('controller'), replicas: 3, workers: 8, contacts: 64, leaseSeconds: 30 },
+  controller: {
+    ...role('controller'),
+    replicas: 3,
+    workers: 8,
+    contacts: 64,
+    leaseSeconds: 30,
+    claimSeconds: 600,
+  },
   gateway: {
     ...role('gateway'),
     drainSeconds: 120,

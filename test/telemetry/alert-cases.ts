@@ -217,6 +217,20 @@ export const alertCases: readonly AlertCase[] = [
     labels: { instance: 'g', resource_namespace: 'team' },
   },
   {
+    alert: 'ModelGatewayServedElsewhere',
+    firing: { 'modelgateway_controller_namespaces{namespace="ns",pod="a",claim="Other"}': always(2) },
+    quiet: { 'modelgateway_controller_namespaces{namespace="ns",pod="a",claim="Other"}': always(0) },
+    atMinutes: 40,
+    labels: { namespace: 'ns' },
+  },
+  {
+    alert: 'ModelGatewayUnguarded',
+    firing: { 'modelgateway_controller_namespaces{namespace="ns",pod="a",claim="Unguarded"}': always(1) },
+    quiet: { 'modelgateway_controller_namespaces{namespace="ns",pod="a",claim="Unguarded"}': always(0) },
+    atMinutes: 20,
+    labels: { namespace: 'ns' },
+  },
+  {
     alert: 'ModelGatewaySecretUnreadable',
     firing: { 'modelgateway_store_unreadable_secrets{instance="g",resource_namespace="team"}': always(1) },
     quiet: { 'modelgateway_store_unreadable_secrets{instance="g",resource_namespace="team"}': always(0) },

@@ -15,6 +15,23 @@
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
+# The claim of the namespace. Creating cannot be limited by name.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [{{ include "model-gateway.claim" . | quote }}]
+  verbs: [get, update]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+{{- end -}}
+
+{{/* The Lease by which one of several installations serves the objects of a class in a namespace. */}}
+{{- define "model-gateway.claim" -}}
+{{- with .Values.class -}}
+{{- printf "model-gateway.%s" . -}}
+{{- else -}}
+model-gateway
+{{- end -}}
 {{- end -}}
 
 {{/* Credentials that nodes name, and the Secrets of generated keys. */}}
@@ -101,6 +118,10 @@ subjects:
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [create]
+# Events of the installation itself: which namespaces another one serves.
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
 {{- end -}}
 
 {{/* Opens sealed credentials. */}}

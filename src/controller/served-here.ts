@@ -1,0 +1,11 @@
+import type { Claims } from '../store/claims.ts';
+import type { Reconcile } from './reconciler.ts';
+
+/** The reconcile, but for a namespace that another installation serves: nothing is done there until its claim is gained. */
+export function servedHere(claims: Claims | undefined, reconcile: Reconcile): Reconcile {
+  if (claims === undefined) return reconcile;
+  return async (id, context) => {
+    const [namespace = ''] = id.split('/', 1);
+    return claims.acts(namespace) ? reconcile(id, context) : {};
+  };
+}
