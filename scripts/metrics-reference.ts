@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
-import { createClaimMetrics } from '../src/observe/claim-metrics.ts';
 import { createControllerMetrics } from '../src/controller/metrics.ts';
+import { createClaimMetrics } from '../src/observe/claim-metrics.ts';
 import { registerManifestMetric } from '../src/observe/manifest-metrics.ts';
 import {
   createApiRequestMetric,
