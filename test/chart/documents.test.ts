@@ -227,6 +227,10 @@ const elsewhere: readonly { readonly fits: RegExp; readonly why: string }[] = [
     why: 'it needs a process with --admin-debug; unit/observe/debug-endpoints.test.ts asks both',
   },
   { fits: /^kubectl port-forward(?: |$)/, why: 'it needs a pod' },
+  {
+    fits: /^kubectl (?:label apikey my-key|scale deployment|delete lease|get secret) .*-n (?:team-a|blue)\b/,
+    why: 'it needs two installations; cluster/claims.test.ts and cluster/classes.test.ts do the same',
+  },
   { fits: /^export ANTHROPIC_/, why: 'Claude Code is run with them by test:agents' },
   { fits: /^git clone https:\S+ && cd model-gateway$/, why: 'the tests run in a checkout' },
   {
