@@ -16,6 +16,7 @@ import { circuitsOfCounts, createAttemptReports } from './attempt/attempt-report
 import { circuitLog } from './attempt/circuit-log.ts';
 import { createCircuits } from './attempt/circuits.ts';
 import { isConnectionChange } from './attempt/connection-change.ts';
+import { NodeLoads } from './attempt/node-loads.ts';
 import { createConversionReports } from './conversion/conversion-reports.ts';
 import { errorCodes, keyRefusals } from './errors/errors.ts';
 import type { GatewayContext } from './handle.ts';
@@ -84,6 +85,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const metrics = options.metrics ?? createTrafficMetrics();
   const { requests, attempts } = metrics;
   const circuits = createCircuits(clock, circuitLog(log, clock, metrics.circuits));
+  const loads = new NodeLoads(clock);
   let draining = false;
   let inFlight = 0;
   let onIdle: (() => void) | undefined;
@@ -96,6 +98,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     homeNamespace,
     pools,
     circuits,
+    loads,
     limits,
     requests,
     accessLog: options.accessLog ?? (() => {}),
@@ -112,7 +115,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     conversions: createConversionReports({ log, clock, counters: metrics.conversions }),
     now,
     clock,
-    router: createRouter({ view: store, circuits, homeNamespace, random, now }),
+    router: createRouter({ view: store, circuits, loads, homeNamespace, random, now }),
     requestId: requestIds(randomFillSync),
     onRequestStart: () => {
       inFlight += 1;
@@ -138,6 +141,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     // A node whose connection was fixed gets requests at once.
     if (isGone || isConnectionChange(change)) circuits.forget(id);
     if (!isGone) return;
+    loads.forget(id);
     pools.release(id);
     for (const counters of [requests, attempts, metrics.circuits]) counters.forget(id);
   });

@@ -9,6 +9,7 @@ import type { BufferBudget, BufferShare } from './admission/buffer-budget.ts';
 import { inspect } from './admission/inspect.ts';
 import { inspectLarge } from './admission/inspect-large.ts';
 import type { ModelRequest } from './admission/model-request.ts';
+import { sessionOf } from './admission/session.ts';
 import { Caller } from './answer/caller.ts';
 import { CallerGone, stillThere } from './answer/caller-gone.ts';
 import { answerFailure } from './attempt/answer-failure.ts';
@@ -111,7 +112,9 @@ export async function answerModelCall(
     progress.bytesIn = body.size;
     progress.wanted = inspection.model;
     if (inspection.stream) caller.watchSilence(context.deadlines);
-    call = { format, key, caller, share, inspection, headers, idempotencyKey, body, conversion: undefined };
+    const session = sessionOf(caller.request.headers, inspection);
+    const sent = { headers, idempotencyKey, body };
+    call = { format, key, caller, share, inspection, session, ...sent, conversion: undefined };
     const nodes = format === 'count_tokens' ? { ...context, reports: context.countReports } : context;
     const noAnswer = await tryNodes(nodes, caller, call, progress).catch((error: unknown) =>
       endStream(caller, error),

@@ -3,6 +3,8 @@ import type { Candidate, KeyEntry, ServedModel, View } from '../store/store.ts';
 import type { CallerFormat } from './caller-format.ts';
 import { isDemoted } from './demoted.ts';
 import { type RouteRefusal, usableCandidates } from './filter.ts';
+import { type LoadStates, pickForSession } from './pick-for-session.ts';
+import { sessionHash } from './session-hash.ts';
 import { isNative, type Shares, type Tier, tiersOf } from './tiers.ts';
 
 /** `closed`: use the node. `probe`: the circuit's time is over and one request may try the node (call `claim`). `open`: a last resort. */
@@ -41,8 +43,8 @@ export interface Tried {
 
 export interface Router {
   /**
-   * The next node for this request: healthy ones first by priority, within one priority at random by weight; then the
-   * demoted ones in the same order. What is in `tried` is left out. Returns undefined if no node is left, a refusal if
+   * The next node for this request: healthy ones first by priority, within one priority at random by weight or, if the
+   * request names its session, in the session's order; then the demoted ones in the same way. What is in `tried` is left out. Returns undefined if no node is left, a refusal if
    * no node may take the request at all, and 'ask' if the choice depends on a `wish` that is still unknown. Reads the newest
    * state at each call, so a node that was disabled since the last call is not tried.
    */
@@ -52,6 +54,7 @@ export interface Router {
     format: CallerFormat,
     tried: Tried,
     wish?: NativeWish,
+    session?: string,
   ): Pick | RouteRefusal | 'ask' | undefined;
 }
 
@@ -64,11 +67,12 @@ const draws = 4;
 export function createRouter(options: {
   view: View;
   circuits: CircuitStates;
+  loads: LoadStates;
   homeNamespace: string;
   random: () => number;
   now: () => number;
 }): Router {
-  const { view, circuits, homeNamespace, random, now } = options;
+  const { view, circuits, loads, homeNamespace, random, now } = options;
   // Caches what depends on the state alone: a ServedModel is a new object after each change, so the cache ends with it.
   const plans = new WeakMap<ServedModel, Map<string, Plans>>();
 
@@ -89,13 +93,20 @@ export function createRouter(options: {
     return ofAudience[format];
   };
 
+  const atRandom: Choose = (shares, eligible) => pickFrom(shares, eligible, random);
+  const inOrderOf = (session: string, model: string, { resource: { metadata } }: KeyEntry): Choose => {
+    const hash = sessionHash(`${metadata.namespace}/${metadata.name}`, model, session);
+    return (shares, eligible) => pickForSession(shares, eligible, hash, loads);
+  };
+
   return {
-    next(model, key, format, tried, wish = 'unknown') {
+    next(model, key, format, tried, wish = 'unknown', session = undefined) {
       if (key.models !== undefined && !key.models.has(model)) return { code: 'model_not_allowed' };
       const served = view.served(model);
       if (served === undefined) return { code: 'model_not_found' };
       const plan = planOf(served, key, format);
       if ('code' in plan) return plan;
+      const choose = session === undefined ? atRandom : inOrderOf(session, model, key);
       const at = now();
       const health = (candidate: Candidate): Health => {
         if (tried.has(candidate)) return 'tried';
@@ -105,7 +116,7 @@ export function createRouter(options: {
       for (const wanted of ['healthy', 'demoted'] as const) {
         for (const tier of plan.tiers) {
           if (wish === 'unknown' && tier.natives !== undefined) return 'ask';
-          const candidate = pickWished(tier, wish, (c) => health(c) === wanted, random);
+          const candidate = pickWished(tier, wish, (c) => health(c) === wanted, choose);
           if (candidate === undefined) continue;
           const probe = circuits.claim(candidate.node.id, candidate.model);
           const picked = probe === undefined ? candidate : { ...candidate, probe };
@@ -117,6 +128,9 @@ export function createRouter(options: {
   };
 }
 
+type Eligible = (candidate: Candidate) => boolean;
+/** Picks one of the eligible candidates; undefined if there is none. */
+type Choose = (shares: Shares, eligible: Eligible) => Candidate | undefined;
 type Health = 'healthy' | 'demoted' | 'tried';
 /** Cached plans by the caller's format. */
 type Plans = Partial<Record<CallerFormat, Plan>>;
@@ -127,18 +141,13 @@ function makePlan(served: ServedModel, key: KeyEntry, format: CallerFormat, home
   return 'code' in usable ? usable : { tiers: tiersOf(usable, format) };
 }
 
-function pickWished(
-  tier: Tier,
-  wish: NativeWish,
-  eligible: (candidate: Candidate) => boolean,
-  random: () => number,
-): Candidate | undefined {
+function pickWished(tier: Tier, wish: NativeWish, eligible: Eligible, choose: Choose): Candidate | undefined {
   if (wish === 'only' || wish === 'preferred') {
     const natives = tier.allNative ? tier : tier.natives;
-    const candidate = natives === undefined ? undefined : pickFrom(natives, eligible, random);
+    const candidate = natives === undefined ? undefined : choose(natives, eligible);
     if (candidate !== undefined || wish === 'only') return candidate;
   }
-  return pickFrom(tier, eligible, random);
+  return choose(tier, eligible);
 }
 
 /**
@@ -146,11 +155,7 @@ function pickWished(
  * eligible draw: the distribution is the same, and the cost is logarithmic in the tier's size. It enumerates the eligible
  * candidates only if most are not eligible.
  */
-function pickFrom(
-  tier: Shares,
-  eligible: (candidate: Candidate) => boolean,
-  random: () => number,
-): Candidate | undefined {
+function pickFrom(tier: Shares, eligible: Eligible, random: () => number): Candidate | undefined {
   const total = tier.sums.at(-1) ?? 0;
   for (let draw = 0; draw < draws; draw++) {
     const candidate = tier.candidates[indexOfSum(tier.sums, random() * total)];

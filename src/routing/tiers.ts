@@ -3,11 +3,14 @@ import { priorityOf, weightOf } from '../store/preference.ts';
 import type { Candidate } from '../store/store.ts';
 import type { CallerFormat } from './caller-format.ts';
 import { dialectOf } from './candidate-dialect.ts';
+import { candidateHash, type Hash } from './session-hash.ts';
 
 /** Candidates with the running sum of their weights. */
 export interface Shares {
   readonly candidates: readonly Candidate[];
   readonly sums: readonly number[];
+  /** What represents each candidate in the hashes of sessions; made when the first session asks. */
+  readonly hashes: () => readonly Hash[];
 }
 
 /** Candidates of one priority. */
@@ -67,5 +70,10 @@ function tierOf(candidates: readonly Candidate[], format: CallerFormat): Tier {
 
 function sharesOf(candidates: readonly Candidate[]): Shares {
   let sum = 0;
-  return { candidates, sums: candidates.map((candidate) => (sum += weightOf(candidate))) };
+  let hashes: readonly Hash[] | undefined;
+  return {
+    candidates,
+    sums: candidates.map((candidate) => (sum += weightOf(candidate))),
+    hashes: () => (hashes ??= candidates.map(candidateHash)),
+  };
 }

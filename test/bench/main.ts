@@ -10,6 +10,7 @@ import { behindWall } from './peers/behind-wall.ts';
 import { noPeers } from './peers/installed.ts';
 import { peerNotes, peerRows } from './peers/peer-rows.ts';
 import type { Result, Row } from './result.ts';
+import { affinity } from './rows/affinity.ts';
 import { bigSet } from './rows/big-set.ts';
 import { changes } from './rows/changes.ts';
 import { converted } from './rows/converted.ts';
@@ -27,11 +28,11 @@ import { table } from './table.ts';
 const ownRows: readonly Row[] = [
   ...[throughput, streaming, latency, idleStreams],
   ...[converted, convertedStreams, convertedLength, convertedMemory, convertedFirst],
-  ...[bigSet, changes],
+  ...[affinity, bigSet, changes],
 ];
 
 /** Rows that would take the short run beyond three minutes. */
-const longOnly: readonly Row[] = [convertedLength, convertedMemory];
+const longOnly: readonly Row[] = [convertedLength, convertedMemory, affinity];
 
 process.exitCode = await bench();
 

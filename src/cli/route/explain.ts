@@ -37,6 +37,7 @@ interface Flags extends PlaceFlags, OutputFlags {
   readonly key?: string;
   readonly format: (typeof formats)[number];
   readonly request?: string;
+  readonly session?: string;
   readonly homeNamespace?: string;
   readonly adminUrl?: string;
 }
@@ -53,6 +54,7 @@ export const addRoute: AddCommand = (program, context) => {
     .option('--key <name>', 'the key they send (default: any of the namespace)')
     .addOption(new Option('--format <name>', formats.join('|')).choices(formats).default('chat'))
     .option('--request <file>', 'a request as JSON, or - : what a conversion drops')
+    .option('--session <name>', "the request's session, with --key: its node")
     .option('--home-namespace <ns>', "the gateway's home namespace (default: found out)")
     .option('--admin-url <url>', 'of a gateway on a folder (http://127.0.0.1:9090)', adminURL)
     .action((model: string, flags: Flags) => explainOne(context, model, flags));
@@ -65,6 +67,12 @@ export const addRoute: AddCommand = (program, context) => {
 };
 
 async function explainOne(context: CommandContext, model: string, flags: Flags): Promise<void> {
+  if (flags.session !== undefined && flags.key === undefined) {
+    throw new CommandError(
+      exitCodes.invalid,
+      'The node of a session depends on the key that its requests are sent with: give --key, too.',
+    );
+  }
   const place = await context.declarations(flags);
   const body = flags.request === undefined ? undefined : await readRequest(context, flags.request);
   const key = await keyOf(context, place, flags);
@@ -81,6 +89,7 @@ async function explainOne(context: CommandContext, model: string, flags: Flags):
     format: flags.format,
     homeNamespace,
     ...(body === undefined ? {} : { body }),
+    session: flags.session,
     now: context.clock.wall().getTime(),
     circuits: readings.circuits,
   });

@@ -74,9 +74,10 @@ export function refusalText({ refusal }: Explanation): string | undefined {
 }
 
 /** The lines below the table: what the route depends on. */
-export function conclusions({ nativeFirst, others, nodes }: Explanation): string[] {
+export function conclusions({ nativeFirst, others, nodes, hasSession }: Explanation): string[] {
   const taking = nodes.filter(({ position }) => position !== undefined).length;
   return [
+    ...(hasSession ? sessionText(nodes) : []),
     ...(taking > 3 ? ['One request is tried on at most 3 nodes (--max-attempts of the gateway).'] : []),
     ...(nativeFirst === 'depends'
       ? ['If a conversion would lose something, native nodes of the same priority come first: see --request.']
@@ -91,5 +92,15 @@ export function conclusions({ nativeFirst, others, nodes }: Explanation): string
       : [
           `${others} ${nodes.length === 0 ? '' : 'other '}node${others === 1 ? ' does' : 's do'} not know this name.`,
         ]),
+  ];
+}
+
+/** Where the requests of a session go. `nodes` are in routing order. */
+function sessionText([first, second]: readonly ExplainedNode[]): string[] {
+  if (first?.tier === undefined) return [];
+  const goes = `Requests of this session go to ${first.node}`;
+  if (second?.tier !== first.tier) return [`${goes}.`];
+  return [
+    `${goes}; while it has more than 1.25 times its share of the requests under way, to ${second.node}.`,
   ];
 }

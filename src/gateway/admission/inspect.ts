@@ -8,12 +8,18 @@ export interface Inspection extends Scanned {
   readonly stream: boolean;
   readonly modelStart: number;
   readonly modelEnd: number;
+  /** The top-level member `prompt_cache_key`, if it is a text; a repeated member counts once, the last. */
+  readonly promptCacheKey: string | undefined;
 }
 
 /** Lengths of `model`, `models` and `fallbacks`: case folding does not change their number of letters. */
 const namesLike: ReadonlySet<number> = new Set([5, 6, 9]);
 
-/** No key that matters is longer, not even with each character escaped. */
+const cacheKey = Buffer.from('prompt_cache_key');
+/** Longest value in bytes that is read, quotes and escapes included; what is longer names no session. */
+const longestCacheKey = 4_096;
+
+/** No other key that matters is longer, not even with each character escaped. */
 const longestKey = 'fallbacks'.length * 6;
 
 /**
@@ -29,9 +35,18 @@ export function inspect(body: Buffer, options: { restricted: boolean; maxDepth: 
   let modelStart = 0;
   let modelEnd = 0;
   let streamStart = -1;
+  let cacheKeyStart = -1;
+  let cacheKeyEnd = -1;
   const onMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number): void => {
     const length = keyEnd - keyStart;
-    if (length < 5 || length > longestKey || !mayMatter(body[keyStart])) return;
+    if (length < 5 || length > longestKey) return;
+    if (body[keyStart] === 0x70) {
+      if (length !== cacheKey.length || cacheKey.compare(body, keyStart, keyEnd) !== 0) return;
+      cacheKeyStart = valueStart;
+      cacheKeyEnd = valueEnd;
+      return;
+    }
+    if (!mayMatter(body[keyStart])) return;
     const key = jsonText(body, keyStart, keyEnd);
     if (key === 'stream') {
       streamStart = valueStart;
@@ -65,6 +80,7 @@ export function inspect(body: Buffer, options: { restricted: boolean; maxDepth: 
     stream: isStream(body, streamStart),
     modelStart,
     modelEnd,
+    promptCacheKey: cacheKeyStart < 0 ? undefined : cacheKeyText(body, cacheKeyStart, cacheKeyEnd),
     longStrings: scanned.longStrings,
     oddNumbers: scanned.oddNumbers,
   };
@@ -110,6 +126,11 @@ function modelName(body: Buffer, start: number, end: number): string {
   const value = body[start] === 0x22 ? jsonText(body, start + 1, end - 1) : '';
   if (value !== '') return value;
   throw new GatewayError('invalid_value', 'model must be a non-empty string.', { param: 'model' });
+}
+
+function cacheKeyText(body: Buffer, start: number, end: number): string | undefined {
+  if (body[start] !== 0x22 || end - start > longestCacheKey) return undefined;
+  return jsonText(body, start + 1, end - 1) || undefined;
 }
 
 function isStream(body: Buffer, start: number): boolean {

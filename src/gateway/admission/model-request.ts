@@ -14,6 +14,8 @@ export interface ModelRequest {
   /** The memory share of the key. */
   readonly share: BufferShare;
   readonly inspection: Inspection;
+  /** The name of the session that the request belongs to; undefined if it names none. Never logged. */
+  readonly session: string | undefined;
   /** For the node, flat. */
   readonly headers: readonly string[];
   /** The idempotency key for the node, which `headers` have too. */

@@ -8,6 +8,7 @@ import { quietly } from '../guard.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { AttemptReports } from './attempt-reports.ts';
 import { type AttemptResult, type Failure, ownFailure } from './failure.ts';
+import type { Place } from './node-loads.ts';
 
 /** Who learns how an attempt goes. */
 export interface AttemptListeners {
@@ -15,6 +16,8 @@ export interface AttemptListeners {
   readonly candidate: Candidate;
   /** The circuits, the metrics and the log. */
   readonly reports: AttemptReports;
+  /** The attempt's place among the requests under way at the node, left when the attempt ends; undefined if it is not counted. */
+  readonly place: Place | undefined;
   /** The loop over nodes. The first call counts. */
   readonly settle: (result: AttemptResult) => void;
 }
@@ -62,16 +65,18 @@ export class AttemptEnd {
 
   /** The answer is complete. */
   complete(status: number): void {
-    const { candidate, reports, settle } = this.#listeners;
+    const { candidate, reports, place, settle } = this.#listeners;
     this.#stage = 'over';
+    place?.leave();
     reports.ended(candidate, status);
     settle('answering');
   }
 
   /** The answer broke off after it had begun. */
   broke(outcome: AttemptOutcome, cause?: UpstreamError): void {
-    const { caller, candidate, reports } = this.#listeners;
+    const { caller, candidate, place, reports } = this.#listeners;
     this.#stage = 'over';
+    place?.leave();
     if (caller.record !== undefined) caller.record.broke = outcome;
     reports.broke(candidate, outcome, caller.requestId, cause);
   }
@@ -80,12 +85,14 @@ export class AttemptEnd {
   failed(failure: Failure): void {
     this.#stage = 'over';
     this.#isHandedBack = true;
+    this.#listeners.place?.leave();
     this.#listeners.settle(failure);
   }
 
   /** The caller left. */
   gone(): void {
-    const { candidate, reports, settle } = this.#listeners;
+    const { candidate, reports, place, settle } = this.#listeners;
+    place?.leave();
     if (this.#stage === 'answering') reports.left(candidate);
     this.#stage = 'over';
     this.#isHandedBack = true;

@@ -7,11 +7,14 @@ import type { Limits } from '../limits.ts';
 import type { LargeWork } from '../thread/large-work.ts';
 import type { AttemptReports } from './attempt-reports.ts';
 import type { Circuits } from './circuits.ts';
+import type { NodeLoads } from './node-loads.ts';
 
 /** What trying nodes needs of the gateway. */
 export interface NodesContext {
   readonly router: Router;
   readonly circuits: Circuits;
+  /** The requests under way. */
+  readonly loads: NodeLoads;
   readonly pools: Pools;
   readonly limits: Limits;
   readonly log: Log;

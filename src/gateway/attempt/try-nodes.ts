@@ -13,6 +13,7 @@ import { modelRefused } from '../models.ts';
 import { Attempt } from './attempt.ts';
 import { type AttemptResult, type Failure, type NoAnswer, ownFailure, withoutCredential } from './failure.ts';
 import { servedHeaders } from './headers.ts';
+import type { Place } from './node-loads.ts';
 import type { NodesContext } from './nodes-context.ts';
 import { TriedNodes } from './tried-nodes.ts';
 
@@ -52,8 +53,8 @@ export async function tryNodes(
   request: ModelRequest,
   tries: Tries,
 ): Promise<NoAnswer | 'gone' | undefined> {
-  const { router, limits, reports, clock } = context;
-  const { format, key, inspection } = request;
+  const { router, loads, limits, reports, clock } = context;
+  const { format, key, inspection, session } = request;
   const tried = new TriedNodes();
   const lastStart = clock() + limits.attemptsMs;
   let wish: NativeWish = 'unknown';
@@ -61,7 +62,7 @@ export async function tryNodes(
   let refusals = 0;
   let refused: ConversionError | undefined;
   while (tries.attempts < limits.attempts && (tries.attempts === 0 || clock() <= lastStart)) {
-    const pick = router.next(inspection.model, key, format, tried, wish);
+    const pick = router.next(inspection.model, key, format, tried, wish, session);
     if (pick === undefined) break;
     if (pick === 'ask') {
       wish = (await wantsNative(context, request)) ? 'preferred' : 'any';
@@ -110,9 +111,16 @@ export async function tryNodes(
       format: native ? format : 'chat',
       stream: inspection.stream,
     });
-    const result = native
-      ? await attempt(context, caller, request, candidate, tries.attempts, span)
-      : await convertedAttempt(context, caller, request, candidate, tries.attempts, span);
+    const place = loads.enter(node.id);
+    let result: AttemptResult | undefined;
+    try {
+      result = native
+        ? await attempt(context, caller, request, candidate, tries.attempts, span, place)
+        : await convertedAttempt(context, caller, request, candidate, tries.attempts, span, place);
+    } finally {
+      // An answer that has begun leaves when it ends.
+      if (result !== 'answering') place?.leave();
+    }
     if (result === 'gone') {
       reports.abandoned(candidate);
       return 'gone';
@@ -159,6 +167,7 @@ function attempt(
   candidate: Candidate,
   number: number,
   span: AttemptTrace | undefined,
+  place: Place | undefined,
 ): Promise<AttemptResult> {
   const { node, model } = candidate;
   const { credentials } = node;
@@ -178,6 +187,7 @@ function attempt(
         format,
         limits,
         candidate,
+        place,
         reports,
         settle,
         stream: inspection.stream,

@@ -4,6 +4,7 @@ import type { ModelRequest } from '../admission/model-request.ts';
 import type { Caller } from '../answer/caller.ts';
 import { type AttemptResult, withoutCredential } from '../attempt/failure.ts';
 import { servedHeaders } from '../attempt/headers.ts';
+import type { Place } from '../attempt/node-loads.ts';
 import type { NodesContext } from '../attempt/nodes-context.ts';
 import { conversionOf } from './convert-for.ts';
 import { ConvertedPlain } from './converted-plain.ts';
@@ -19,6 +20,7 @@ export function convertedAttempt(
   candidate: Candidate,
   number: number,
   span: AttemptTrace | undefined,
+  place: Place | undefined,
 ): Promise<AttemptResult> {
   const { node, model } = candidate;
   const { credentials } = node;
@@ -39,6 +41,7 @@ export function convertedAttempt(
       largeWork,
       log,
       candidate,
+      place,
       reports,
       span,
       headers: [...servedHeaders(node.id, model, request.inspection.model, number), ...conversion.headers],

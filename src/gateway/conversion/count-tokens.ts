@@ -89,10 +89,11 @@ export class NodeCount implements CallerListener, Interruptible {
   #estimate(failure: Failure) {
     if (this.#over) return;
     this.#stop();
-    const { caller, conversion, candidate, reports, settle } = this.#options;
+    const { caller, conversion, candidate, place, reports, settle } = this.#options;
     conversion.name = 'count_tokens->estimate';
     if (caller.record !== undefined) caller.record.conversion = conversion.name;
     answerEstimate(caller, conversion);
+    place?.leave();
     reports.failed(candidate, failure);
     settle('answering');
   }

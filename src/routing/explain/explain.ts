@@ -6,6 +6,7 @@ import type { CallerFormat } from '../caller-format.ts';
 import { isDemoted } from '../demoted.ts';
 import { type RouteRefusal, usableCandidates } from '../filter.ts';
 import type { CircuitState } from '../route.ts';
+import { sessionHash } from '../session-hash.ts';
 import { isNative, tiersOf } from '../tiers.ts';
 import { type Exclusion, exclusionsOf, type RouteView, unknownTo } from './exclusions.ts';
 import { type ExplainedConversion, explainConversion, isConverted } from './explained-conversion.ts';
@@ -26,6 +27,8 @@ export interface RouteQuestion {
   readonly homeNamespace: string;
   /** The request's parsed JSON; undefined for any request. */
   readonly body?: unknown;
+  /** The session that the request names; undefined if it names none. */
+  readonly session?: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
   /** The circuits of each gateway; undefined if they are not known: every circuit is then assumed closed. */
@@ -46,7 +49,7 @@ export interface ExplainedNode {
   readonly priority: number;
   readonly weight: number;
   readonly phase: string;
-  /** Its place in the order, from 1; undefined for a node that does not get the request. Within one tier the order is random. */
+  /** Its place in the order, from 1; undefined for a node that does not get the request. Within one tier the order is random, or the session's. */
   readonly position: number | undefined;
   /** Its tier, from 1. Nodes of one tier are picked by weight; the next tier is used when all nodes of this one were tried. */
   readonly tier: number | undefined;
@@ -76,6 +79,8 @@ export interface Explanation {
    */
   readonly nativeFirst: boolean | 'depends';
   readonly circuitsKnown: boolean;
+  /** Whether the request names its session, whose order the nodes of one tier have. */
+  readonly hasSession: boolean;
   /** The nodes that take the request, in routing order; then the others by name. */
   readonly nodes: readonly ExplainedNode[];
   /** How many nodes were left out: they do not know the name and are not expected to. */
@@ -87,7 +92,8 @@ export interface Explanation {
  * A circuit demotes a node only if it is open in every gateway; `openIn` lists the gateways otherwise.
  */
 export function explainRoute(question: RouteQuestion): Explanation {
-  const { view, model, key, format, homeNamespace, body, circuits } = question;
+  const { view, model, key, format, homeNamespace, body, circuits, session } = question;
+  const { namespace, name } = key.resource.metadata;
   const isAllowed = key.models === undefined || key.models.has(model);
   const asker = { model, key, homeNamespace, isAllowed };
   const served = view.served(model);
@@ -103,6 +109,7 @@ export function explainRoute(question: RouteQuestion): Explanation {
     format,
     preferNative,
     isDemoted: (candidate) => demotionsOf(candidate, question).length > 0,
+    session: session === undefined ? undefined : sessionHash(`${namespace}/${name}`, model, session),
   });
 
   const known = candidates.map((candidate): ExplainedNode => {
@@ -137,6 +144,7 @@ export function explainRoute(question: RouteQuestion): Explanation {
     refusal: 'code' in usable ? usable.code : accepting.length === 0 ? 'conversion_refused' : undefined,
     nativeFirst: body === undefined && isMixed ? 'depends' : preferNative,
     circuitsKnown: circuits !== undefined,
+    hasSession: session !== undefined,
     nodes: [...known, ...others].sort(byPosition),
     others: unknown.others,
   };

@@ -1,11 +1,12 @@
 import { weightOf } from '../../store/preference.ts';
 import type { Candidate } from '../../store/store.ts';
 import type { CallerFormat } from '../caller-format.ts';
+import { type Hash, sessionOrder } from '../session-hash.ts';
 import { isNative, tiersOf } from '../tiers.ts';
 
 /** A candidate's place in the order of picks. */
 export interface Rank {
-  /** From 1; within one group by weight, although the actual order there is random. */
+  /** From 1; within one group in the session's order, or by weight, although the actual order there is random. */
   readonly position: number;
   /** The group, from 1. Candidates of one group are picked by weight; the next group is used when all of this one were tried. */
   readonly tier: number;
@@ -23,9 +24,10 @@ export function ranksOf(
     readonly format: CallerFormat;
     readonly preferNative: boolean;
     readonly isDemoted: (candidate: Candidate) => boolean;
+    readonly session?: Hash | undefined;
   },
 ): ReadonlyMap<Candidate, Rank> {
-  const { format, preferNative, isDemoted } = options;
+  const { format, preferNative, isDemoted, session } = options;
   const ranks = new Map<Candidate, Rank>();
   let turn = 0;
   for (const demoted of [false, true]) {
@@ -41,7 +43,8 @@ export function ranksOf(
         if (group.length === 0) continue;
         turn += 1;
         const sum = group.reduce((total, candidate) => total + weightOf(candidate), 0);
-        for (const candidate of group.toSorted(byWeight)) {
+        const ordered = session === undefined ? group.toSorted(byWeight) : sessionOrder(group, session);
+        for (const candidate of ordered) {
           const share = weightOf(candidate) / sum;
           ranks.set(candidate, { position: ranks.size + 1, tier: turn, share });
         }

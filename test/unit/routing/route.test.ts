@@ -45,7 +45,14 @@ function setUp(nodes: Record<string, NodeSketch>, seed = 1) {
   const view = { served: (name: string) => (name === 'm' ? served : undefined) } as View;
   const circuits = createCircuits(() => clock.ms);
   const random = mulberry32(seed);
-  const router = createRouter({ view, circuits, homeNamespace: 'home', random, now: () => clock.ms });
+  const router = createRouter({
+    view,
+    circuits,
+    loads: { underWay: () => 0, mean: () => 0 },
+    homeNamespace: 'home',
+    random,
+    now: () => clock.ms,
+  });
   const next = (
     key = keyIn('home'),
     tried: string[] = [],

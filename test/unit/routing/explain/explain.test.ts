@@ -319,7 +319,14 @@ test('what is explained is what the router does: the same nodes, in the same tie
       const view = viewOf(nodes);
       const key = entryOf();
       const random = seeded(seed);
-      const router = createRouter({ view, circuits, homeNamespace: 'home', random, now: () => now });
+      const router = createRouter({
+        view,
+        circuits,
+        loads: { underWay: () => 0, mean: () => 0 },
+        homeNamespace: 'home',
+        random,
+        now: () => now,
+      });
       const known = [{ gateway: 'g', state: circuits.state }];
       const body = format === 'messages' ? bodies[request] : undefined;
       const {
