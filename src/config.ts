@@ -8,6 +8,7 @@ import { readOtlpSettings } from './observe/otlp-settings.ts';
 import { type Command, type Flag, type FlagName, type FlagValues, flags } from './roles/flags.ts';
 import { addRole } from './roles/role-flags.ts';
 import { roleSummaries } from './roles/role-summaries.ts';
+import type { Balance } from './routing/route.ts';
 
 export interface Address {
   readonly host: string;
@@ -31,6 +32,8 @@ export interface TrafficConfig {
   /** How long it takes new requests after SIGTERM, because endpoints lag behind. */
   readonly endpointLagSeconds: number;
   readonly accessLog: AccessLogChoice;
+  /** How requests without a session are spread within one priority. */
+  readonly balance: Balance;
   readonly limits: {
     readonly maxBodyBytes: number;
     readonly maxBufferedBytes: number;
@@ -204,6 +207,7 @@ function configOf(command: Command, values: FlagValues, env: Env): Config {
     drainSeconds: values['drain-seconds'] ?? (inCluster ? 240 : 30),
     endpointLagSeconds: values['endpoint-lag-seconds'] ?? (inCluster ? 5 : 0),
     accessLog: values['access-log'] ?? (inCluster ? 'all' : 'failed'),
+    balance: values.balance ?? 'Weighted',
     limits: {
       maxBodyBytes: values['max-body-bytes'] ?? 32 * 1024 * 1024,
       maxBufferedBytes: values['max-buffered-bytes'] ?? 256 * 1024 * 1024,

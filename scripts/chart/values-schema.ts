@@ -77,6 +77,7 @@ const gateway = group({
   maxBodyBytes: orNull(whole(1024, 1_073_741_824)),
   maxBufferedBytes: orNull(whole(1024, 17_179_869_184)),
   maxAttempts: orNull(whole(1, 10)),
+  balance: z.enum(['Weighted', 'LeastLoaded']),
   service: group({
     type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer']),
     port: orNull(whole(1, 65_535)),

@@ -5,7 +5,7 @@ import type { AccessLog } from '../observe/access-log.ts';
 import type { Log } from '../observe/log.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { createTrafficMetrics, type TrafficMetrics } from '../observe/traffic-metrics.ts';
-import { createRouter } from '../routing/route.ts';
+import { type Balance, createRouter } from '../routing/route.ts';
 import type { Store } from '../store/store.ts';
 import type { TlsPair } from '../tls/tls-pair.ts';
 import { Deadlines } from '../upstream/deadlines.ts';
@@ -55,6 +55,8 @@ export interface GatewayOptions {
   readonly log: Log;
   readonly homeNamespace: string;
   readonly limits?: Partial<Limits>;
+  /** How requests without a session are spread; Weighted by default. */
+  readonly balance?: Balance;
   /** Speak TLS with this certificate; else plain HTTP. */
   readonly tls?: TlsPair | undefined;
   readonly onRequestDone?: (done: RequestDone) => void;
@@ -79,7 +81,15 @@ const lastWritesMs = 1_000;
 
 /** Sets up the HTTP server; it does not listen yet. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { store, pools, log, homeNamespace, now = Date.now, random = Math.random } = options;
+  const {
+    store,
+    pools,
+    log,
+    homeNamespace,
+    balance = 'Weighted',
+    now = Date.now,
+    random = Math.random,
+  } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const clock = () => performance.now();
   const metrics = options.metrics ?? createTrafficMetrics();
@@ -115,7 +125,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     conversions: createConversionReports({ log, clock, counters: metrics.conversions }),
     now,
     clock,
-    router: createRouter({ view: store, circuits, loads, homeNamespace, random, now }),
+    router: createRouter({ view: store, circuits, loads, balance, homeNamespace, random, now }),
     requestId: requestIds(randomFillSync),
     onRequestStart: () => {
       inFlight += 1;

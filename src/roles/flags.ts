@@ -264,6 +264,13 @@ export const flags = {
     schema: wholeNumber(1, 10),
     help: 'nodes to try for one request (3)',
   },
+  balance: {
+    commands: ['gateway', 'standalone', 'start'],
+    hidden: true,
+    value: 'HOW',
+    schema: z.enum(['Weighted', 'LeastLoaded']),
+    help: 'Weighted or LeastLoaded: requests without a session (Weighted)',
+  },
   'no-console': {
     commands: ['standalone', 'start'],
     schema: z.boolean(),

@@ -89,6 +89,7 @@ export function createTraffic(
     log,
     homeNamespace,
     tls: tls?.pair,
+    balance: config.traffic.balance,
     tracing: otlp?.tracing,
     limits: { bodyBytes: maxBodyBytes, bufferedBytes: maxBufferedBytes, attempts: maxAttempts },
     metrics: createTrafficMetrics(registry),

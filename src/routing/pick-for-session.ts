@@ -1,15 +1,8 @@
 import { weightOf } from '../store/preference.ts';
 import type { Candidate } from '../store/store.ts';
+import type { LoadStates } from './load-states.ts';
 import { distanceTo, type Hash } from './session-hash.ts';
 import type { Shares } from './tiers.ts';
-
-/** What is known of the requests that one gateway has under way. */
-export interface LoadStates {
-  /** How many there are at a node now. */
-  underWay(nodeId: string): number;
-  /** How many there were on average in the last half minute. */
-  mean(nodeId: string): number;
-}
 
 /** How many times its share of the requests under way a node may have before a session passes it by. */
 const mostOfShare = 1.25;

@@ -1,9 +1,10 @@
-import { weightOf } from '../store/preference.ts';
 import type { Candidate, KeyEntry, ServedModel, View } from '../store/store.ts';
 import type { CallerFormat } from './caller-format.ts';
 import { isDemoted } from './demoted.ts';
 import { type RouteRefusal, usableCandidates } from './filter.ts';
-import { type LoadStates, pickForSession } from './pick-for-session.ts';
+import type { LoadStates } from './load-states.ts';
+import { type Eligible, pickByWeight, pickLeastLoaded } from './pick-by-weight.ts';
+import { pickForSession } from './pick-for-session.ts';
 import { sessionHash } from './session-hash.ts';
 import { isNative, type Shares, type Tier, tiersOf } from './tiers.ts';
 
@@ -58,21 +59,22 @@ export interface Router {
   ): Pick | RouteRefusal | 'ask' | undefined;
 }
 
+/** How the requests of one priority are spread that name no session: at random by weight, or also by the requests under way. */
+export type Balance = 'Weighted' | 'LeastLoaded';
+
 /** Most audiences whose plans are cached for one name; more would only cost memory. */
 const mostPlans = 1000;
-/** How many weighted draws are made from a whole tier before its eligible candidates are enumerated. */
-const draws = 4;
-
 /** `now` is in milliseconds since 1970, `random` in [0, 1). */
 export function createRouter(options: {
   view: View;
   circuits: CircuitStates;
   loads: LoadStates;
+  balance?: Balance;
   homeNamespace: string;
   random: () => number;
   now: () => number;
 }): Router {
-  const { view, circuits, loads, homeNamespace, random, now } = options;
+  const { view, circuits, loads, balance = 'Weighted', homeNamespace, random, now } = options;
   // Caches what depends on the state alone: a ServedModel is a new object after each change, so the cache ends with it.
   const plans = new WeakMap<ServedModel, Map<string, Plans>>();
 
@@ -93,7 +95,10 @@ export function createRouter(options: {
     return ofAudience[format];
   };
 
-  const atRandom: Choose = (shares, eligible) => pickFrom(shares, eligible, random);
+  const atRandom: Choose =
+    balance === 'LeastLoaded'
+      ? (shares, eligible) => pickLeastLoaded(shares, eligible, random, loads)
+      : (shares, eligible) => pickByWeight(shares, eligible, random);
   const inOrderOf = (session: string, model: string, { resource: { metadata } }: KeyEntry): Choose => {
     const hash = sessionHash(`${metadata.namespace}/${metadata.name}`, model, session);
     return (shares, eligible) => pickForSession(shares, eligible, hash, loads);
@@ -128,7 +133,6 @@ export function createRouter(options: {
   };
 }
 
-type Eligible = (candidate: Candidate) => boolean;
 /** Picks one of the eligible candidates; undefined if there is none. */
 type Choose = (shares: Shares, eligible: Eligible) => Candidate | undefined;
 type Health = 'healthy' | 'demoted' | 'tried';
@@ -148,40 +152,6 @@ function pickWished(tier: Tier, wish: NativeWish, eligible: Eligible, choose: Ch
     if (candidate !== undefined || wish === 'only') return candidate;
   }
   return choose(tier, eligible);
-}
-
-/**
- * Picks one eligible candidate of a tier at random by weight. It first draws from the whole tier and takes the first
- * eligible draw: the distribution is the same, and the cost is logarithmic in the tier's size. It enumerates the eligible
- * candidates only if most are not eligible.
- */
-function pickFrom(tier: Shares, eligible: Eligible, random: () => number): Candidate | undefined {
-  const total = tier.sums.at(-1) ?? 0;
-  for (let draw = 0; draw < draws; draw++) {
-    const candidate = tier.candidates[indexOfSum(tier.sums, random() * total)];
-    if (candidate !== undefined && eligible(candidate)) return candidate;
-    if (tier.candidates.length === 1) return undefined;
-  }
-  const left = tier.candidates.filter(eligible);
-  const rest = left.reduce((sum, candidate) => sum + weightOf(candidate), 0);
-  let point = random() * rest;
-  for (const candidate of left) {
-    point -= weightOf(candidate);
-    if (point < 0) return candidate;
-  }
-  return left.at(-1);
-}
-
-/** The first index whose running sum is above `point`. */
-function indexOfSum(sums: readonly number[], point: number): number {
-  let low = 0;
-  let high = sums.length - 1;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sums[middle] ?? 0) > point) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 const audiences = new WeakMap<KeyEntry, string>();

@@ -251,6 +251,7 @@ describe('rendering', () => {
         traffic: {
           drainSeconds: 120,
           endpointLagSeconds: 30,
+          balance: 'LeastLoaded',
           limits: { maxBodyBytes: 1_048_576, maxBufferedBytes: 104_857_600, maxAttempts: 5 },
         },
       },

@@ -39,6 +39,7 @@ export const everythingOn = {
     maxBodyBytes: 1_048_576,
     maxBufferedBytes: 104_857_600,
     maxAttempts: 5,
+    balance: 'LeastLoaded',
     service: {
       type: 'LoadBalancer',
       port: 8443,

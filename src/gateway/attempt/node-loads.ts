@@ -1,4 +1,4 @@
-import type { LoadStates } from '../../routing/pick-for-session.ts';
+import type { LoadStates } from '../../routing/load-states.ts';
 
 /** One request under way at a node. */
 export interface Place {

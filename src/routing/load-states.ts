@@ -1,0 +1,7 @@
+/** What is known of the requests that one gateway has under way. */
+export interface LoadStates {
+  /** How many there are at a node now. */
+  underWay(nodeId: string): number;
+  /** How many there were on average in the last half minute. */
+  mean(nodeId: string): number;
+}
