@@ -14,7 +14,7 @@ const checked = [
   'src/{cli,console,kube,listen,observe,resources,routing,tls,upstream}/**/*.{ts,md}',
   'src/{bin,controller,convert,gateway,roles,runtime}/**/*.ts',
   'src/*.ts',
-  'src/store/{*,folder/*}.ts',
+  'src/store/**/*.ts',
   'charts/model-gateway/values.yaml',
 ];
 

@@ -1,6 +1,6 @@
 import type { Resource } from '../resources/resource.ts';
 
-/** Caches of strings and of small objects. A new value replaces the one whose hash selects the same slot. */
+/** The size of the caches of strings and of small objects. A new value replaces the one in the slot that its hash selects. */
 const places = 4_096;
 const strings: (string | undefined)[] = new Array(places).fill(undefined);
 const objects: (object | undefined)[] = new Array(places).fill(undefined);

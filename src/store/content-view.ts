@@ -1,7 +1,7 @@
 import type { Content } from './content.ts';
 import type { Store, View } from './store.ts';
 
-/** The part of a store that is read from its content. Extend it with `Object.assign`: a spread would copy `synced` once. */
+/** The part of a store that is read from its content. Extend it with `Object.assign`: a spread would freeze the value of `synced`. */
 export function contentView(content: Content): View & Pick<Store, 'whenSynced' | 'subscribe'> {
   return {
     get: content.get.bind(content),

@@ -113,7 +113,7 @@ export class Content implements View {
     this.#whenSynced.resolve();
   }
 
-  /** Settles when `markSynced` was called; rejects with the signal's reason when it aborts first. */
+  /** Settles when `markSynced` was called; rejects with the signal's reason if the signal aborts first. */
   async whenSynced(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const aborted = Promise.withResolvers<never>();
@@ -126,7 +126,7 @@ export class Content implements View {
     }
   }
 
-  /** Settles when every sealed credential that can be opened has been. */
+  /** Settles when every sealed credential that can be opened was opened. */
   credentialsSettled(): Promise<void> {
     return this.#nodes.settled();
   }
@@ -167,7 +167,7 @@ export class Content implements View {
     this.#tell(changeOf(kind, namespace, name, before, undefined));
   }
 
-  /** Takes that the newest version of an object does not parse. Returns false if that is known of this generation. */
+  /** Notes that the newest version of an object does not parse. Returns false if this was noted for its generation before. */
   reject(rejection: Rejection): boolean {
     const { kind, metadata } = rejection;
     const { namespace, name, uid, generation } = metadata;
@@ -178,7 +178,7 @@ export class Content implements View {
     return known?.uid !== uid || known?.generation !== generation;
   }
 
-  /** Takes that an object parses, or no longer exists. */
+  /** Notes that an object parses, or no longer exists. */
   accept(kind: Kind, namespace: string, name: string): void {
     this.#rejections.delete(`${kind}/${namespace}/${name}`);
   }
@@ -217,7 +217,7 @@ export class Content implements View {
     this.#nodes.setSecret(namespace, name, secret);
     if (this.#isSealing(namespace, name)) {
       const identities = sealingIdentitiesOf(secret);
-      // A Secret that was emptied is as one that was deleted: what is known stays.
+      // An emptied Secret is treated as a deleted one: the known identities stay.
       if (identities.length > 0 || this.#identities.length === 0) this.setSealingIdentities(identities);
     }
     this.#tell({ kind: 'Secret', namespace, name });
@@ -249,7 +249,7 @@ export class Content implements View {
     return namespace === this.#sealingNamespace && name === sealingSecretName;
   }
 
-  /** A listener may change the content: the queue keeps the order of the changes for the other listeners. */
+  /** Notifies the listeners. A listener may change the content, so a queue keeps the changes in order for all listeners. */
   #tell(change: Change): void {
     this.#unheard.push(change);
     if (this.#telling) return;

@@ -18,7 +18,7 @@ function kept(before: unknown, after: unknown): unknown {
   for (const name of names) {
     const [was, is] = [Object.hasOwn(old, name) ? old[name] : undefined, now[name]];
     const part = kept(was, is);
-    // A shared object holds no objects, so it is never written to.
+    // The objects that `compact` shares have no objects in them, so this never writes to one.
     if (part !== is) now[name] = part;
     if (part !== was) isSame = false;
   }

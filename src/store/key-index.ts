@@ -5,7 +5,7 @@ import type { KeyEntry } from './store.ts';
 
 type Key = ApiKey | MasterKey;
 
-/** Several resources claim one hash. They are sorted when the hash is next looked up. */
+/** Several resources that claim one hash. They are sorted at the next look-up of the hash. */
 interface Contest {
   readonly claimants: Map<string, Key>;
   order: readonly Key[] | undefined;
@@ -108,7 +108,7 @@ function claimedHashes(key: Key): readonly string[] {
 function keyEntry(resource: Key, hash: string): KeyEntry {
   const spec: ApiKey['spec'] | MasterKey['spec'] = resource.spec;
   const issued = resource.status?.hashes?.find((each) => each.hash === hash);
-  // The expiry of the resource alone applies to the hash of its spec, whatever the status says.
+  // For the hash in the spec only the resource's own expiry counts, not the status.
   const issuedUntil = spec.hash === hash ? undefined : issued?.expirationTime;
   return {
     resource,

@@ -2,12 +2,12 @@ import type { ModelCard } from '../resources/model-card.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
 import type { Candidate } from './store.ts';
 
-// A node is a new object after each change, so what was read once is valid for the object's lifetime.
+// Each change of a node makes a new object, so an entry never becomes outdated.
 const cards = new WeakMap<UpstreamNode, ReadonlyMap<string, ModelCard>>();
 
 /**
- * What is known about a name that callers may use, whichever of these candidates serves the request: the smallest windows, and only
- * the inputs that all of them take. A candidate that does not say something does not count for it. What none says is absent.
+ * What is true for a name that callers may use, whichever of these candidates serves the request: the smallest windows, and
+ * only the inputs that all of them take. Candidates without a value for a field are ignored for it; a field without any value is absent.
  */
 export function cardOf(candidates: readonly Candidate[]): ModelCard {
   const known = candidates.flatMap(({ node, model }) => cardsOf(node.resource).get(model) ?? []);

@@ -7,7 +7,7 @@ import type { Candidate, NodeEntry, ServedModel } from './store.ts';
  */
 type Server = NodeEntry | { readonly node: NodeEntry; readonly models: readonly ServedName[] };
 
-/** A list of few: a map of ten takes five times the memory, and most names are served by few nodes. */
+/** A list up to `few` nodes: a map of ten takes five times the memory, and few nodes serve most names. */
 type Slot = Server | Server[] | Map<string, Server>;
 
 const few = 16;

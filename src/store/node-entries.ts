@@ -8,7 +8,7 @@ import type { NodeEntry } from './store.ts';
 /** Opens the sealed text of a node with the first identity that fits. Does not throw for bad texts. */
 export type OpenSealed = (node: UpstreamNode, identities: readonly string[]) => Promise<Unsealed>;
 
-/** Reports that a Secret is needed, or no longer. The callee may set it at once. */
+/** Reports that a Secret is needed, or is no longer needed. The function may set the Secret at once. */
 export type WantSecret = (namespace: string, name: string, wanted: boolean) => void;
 
 /** Called after a node's entry changed although the node did not: a Secret changed, or its sealed text was opened. */
@@ -68,7 +68,7 @@ export class NodeEntries {
     for (const name of old?.secrets ?? []) {
       if (!secrets.has(name)) this.#unwant(node.metadata.namespace, name, id);
     }
-    // An opened credential is valid for one text and one origin: never send it anywhere else.
+    // An opened credential is valid for one sealed text and one origin, and must never be sent to another origin.
     const keep = before !== undefined && sameSealing(before.resource, node) ? old : undefined;
     const tracked: Tracked = {
       entry: this.#entry(id, node, keep?.unsealed, before),
@@ -111,7 +111,7 @@ export class NodeEntries {
     for (const id of wanted.nodes) this.#refresh(id);
   }
 
-  /** Sets the identities, the newest first. An opened credential stays in use until it was opened again. */
+  /** Sets the identities, the newest first. An opened credential stays in use until its sealed text was opened again. */
   setIdentities(identities: readonly string[]): void {
     this.#identities = identities;
     for (const id of this.#sealed) {
@@ -202,7 +202,7 @@ function sameSealing(a: UpstreamNode, b: UpstreamNode): boolean {
 
 const formatSets = new Map<string, ReadonlySet<NativeFormat>>();
 
-/** A thousand nodes share the eight sets that are possible. */
+/** Shared, because there are only eight possible sets for thousands of nodes. */
 function formatSet(formats: readonly NativeFormat[] = []): ReadonlySet<NativeFormat> {
   const key = [...formats].sort().join();
   const known = formatSets.get(key);

@@ -1,6 +1,6 @@
 import type { UpstreamNode } from '../resources/upstream-node.ts';
 
-/** A model of a node, as a name leads to it. */
+/** A model of a node that a name or alias means. */
 export interface ServedName {
   /** The name that the node is sent. */
   readonly model: string;
@@ -35,9 +35,9 @@ export function servedNames(node: UpstreamNode): Map<string, readonly ServedName
  * The models of a node by their real names: the discovered ones of the status and the manual ones of the spec; with
  * `discovery: Never` the manual ones alone.
  *
- * Everything that people set is read from the spec, so that it takes effect without waiting for the controller: a manual
- * model that was removed from the spec is not served although the status still lists it, and without a wish a model is
- * what it started as. An entry of `spec.models` that is in neither list serves nothing.
+ * Everything that people set is read from the spec, so that it takes effect without waiting for the controller. A manual
+ * model that was removed from the spec is not served although the status still lists it. A model without an entry in
+ * `spec.models` is enabled or disabled as it started. An entry for a model that is in neither list has no effect.
  */
 export function realModels({ spec, status }: UpstreamNode): Map<string, ServedName> {
   const wishes = new Map(spec.models?.map((entry) => [entry.name, entry]));
@@ -60,7 +60,7 @@ export function realModels({ spec, status }: UpstreamNode): Map<string, ServedNa
   return models;
 }
 
-/** Whether two versions of a node serve the same names, told without a look at one; false says nothing. */
+/** Whether two versions of a node certainly serve the same names, judged without reading the names; false means unknown. */
 export function servesAlike(before: UpstreamNode | undefined, after: UpstreamNode | undefined): boolean {
   return before?.spec === after?.spec && before?.status?.models === after?.status?.models;
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '../../kube/api-error.ts';
 import { errorCode } from '../../observe/error-text.ts';
 
-/** A failed list or read in words: short, and of what the API server or a plugin wrote only its reason. */
+/** Describes a failed list or read in one clause. It quotes only the reason of what the API server or a plugin wrote. */
 export function failureText(error: unknown): string {
   if (!(error instanceof ApiError)) return 'it failed unexpectedly; the log says how';
   const words = [error.reason, errorCode(error.cause) ?? ''].filter((word) =>

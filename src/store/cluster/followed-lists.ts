@@ -4,18 +4,18 @@ import type { Log } from '../../observe/log.ts';
 import type { ListStanding } from '../../observe/store-metrics.ts';
 import { failureText } from './failure-text.ts';
 
-/** How many lists that are missing are named. */
+/** The most missing lists that `missing` names. */
 const mostNamed = 4;
-/** How many namespaces that are lost `remarks` names. */
+/** The most lost namespaces that `remarks` names. */
 const mostRemarks = 100;
 
-/** After how many milliseconds a namespace is given up. */
+/** Milliseconds after which a list that keeps failing is lost, or its content is dropped. */
 export interface Patience {
   /** A list that is refused (403) is lost: permissions that were granted a moment ago may not be in force yet. */
   readonly refusedMs: number;
   /** A list that fails in any other way is lost. */
   readonly failingMs: number;
-  /** What is held of a list that is refused is dropped. */
+  /** A list that is refused (403) loses the content that was read before. */
   readonly dropMs: number;
 }
 
@@ -27,7 +27,7 @@ export const defaultPatience: Patience = { refusedMs: 2_000, failingMs: 30_000, 
  */
 export type Purpose = 'Resources' | 'Sealing' | 'Wakes';
 
-/** One list and its watch, as the code that follows it reports. */
+/** Takes the reports of the code that follows one list and its watch. */
 export interface FollowedList {
   /** A complete list is in force. */
   filled(): void;
@@ -39,7 +39,7 @@ export interface FollowedList {
   restarts(reason: RestartReason, error: unknown): boolean;
   /** Whether the list has been refused (403) without a break for so long that its content must be dropped. */
   mayBeDropped(): boolean;
-  /** What was held of it was dropped. */
+  /** The content of the list was dropped. */
   dropped(): void;
 }
 
@@ -63,8 +63,8 @@ interface Failure {
 
 /**
  * The lists that a store follows: which are complete, which fail and since when. A namespace whose lists are refused or keep
- * failing is lost: it is logged once, and the others are served without it. That holds only while some namespace works: if
- * none does, the API server or all permissions are away, and the process waits as before.
+ * failing is lost: it is logged once, and the others are served without it. This needs another namespace that works: if
+ * none does, the API server is away or all permissions were removed, and the process waits.
  */
 export class FollowedLists {
   readonly #states = new Set<State>();
@@ -142,7 +142,7 @@ export class FollowedLists {
         state.isComplete = false;
         this.#log.warn(
           { kind: state.kind, namespace: state.namespace },
-          'The API server keeps refusing this list; what was held of it was dropped',
+          'The API server keeps refusing this list; its content was dropped',
         );
       },
     };
@@ -215,7 +215,7 @@ export class FollowedLists {
       void pause(this.#clock, waitMs, this.#signal).then(() => this.#judge());
     }
     this.#judge();
-    // A connection that is reset, and then a certificate that is not trusted, are both the reason `error`.
+    // The texts are compared, too, because many different failures have the reason `error`.
     return isNew || failureText(before?.error) !== failureText(error);
   }
 
@@ -227,7 +227,7 @@ export class FollowedLists {
     return now - failure.sinceMs >= failingMs;
   }
 
-  /** Logs what changed, and ends the waiting at the start. */
+  /** Logs which namespaces were lost or recovered, and resolves `ready` when nothing is waited for any more. */
   #judge(): void {
     if (this.#signal.aborted) return;
     const lost = new Map<string, State>();

@@ -14,10 +14,10 @@ import type { Content } from '../content.ts';
 import { failureText } from './failure-text.ts';
 import type { FollowedList } from './followed-lists.ts';
 
-/** In place of the version of a Secret, which is a number. */
+/** Values of `Wanted.version` that no Secret has, because versions are numbers. */
 const missing = 'missing';
 const forbidden = 'forbidden';
-/** The longest waits before a Secret is asked for again that may not be read, or that could not be. */
+/** The longest waits before a Secret is read again, after a refusal (403) and after any other failure. */
 const mostRetryMs = { refused: 300_000, failed: 30_000 };
 
 export interface FollowedSecrets {
@@ -25,19 +25,19 @@ export interface FollowedSecrets {
   want(namespace: string, name: string, wanted: boolean, content: Content): void;
   /** Watches the metadata of a namespace's Secrets (of all, if undefined). */
   follow(namespace: string | undefined, content: Content, list: FollowedList): Promise<void>;
-  /** Watches one Secret whole. */
+  /** Watches one Secret with its data. */
   followOne(namespace: string, name: string, content: Content, list: FollowedList): Promise<void>;
   /** Settles when every Secret wanted by now was read, is missing or may not be read. */
   settled(): Promise<void>;
   /** How many of the wanted Secrets the API server fails to return, by namespace. */
   unreadable(): ReadonlyMap<string, number>;
-  /** A line for each of them. */
+  /** A line for each Secret that the API server fails to return. */
   remarks(): readonly string[];
 }
 
 /** A Secret that nodes name. */
 interface Wanted {
-  /** The version last read, or what was answered in its place. */
+  /** The version last read, or `missing` or `forbidden`; undefined before the first answer. */
   version: string | undefined;
   /** Failures in a row. */
   failures: number;
@@ -51,8 +51,8 @@ interface Wanted {
 const mostRemarks = 20;
 
 /**
- * The Secrets that nodes name, read whole one by one; of all others only the metadata passes through, to tell the
- * controller that one of its own came or went.
+ * Follows Secrets. Those that nodes name are read with their data, one by one. Of all others only the metadata is watched, so
+ * that the controller is notified if a Secret of its own was created or deleted.
  */
 export function followSecrets(options: {
   client: KubeClient;
@@ -60,11 +60,11 @@ export function followSecrets(options: {
   metrics: Pick<StoreMetrics, 'relisted' | 'watchRestarted'>;
   signal: AbortSignal;
   touch: (namespace: string, name: string) => void;
-  /** After how long one that could not be read is tried again; 5 s. Doubled for each refusal (403), up to 5 minutes. */
+  /** How long to wait before a failed read is repeated; 5 s by default. It doubles with each failure (`mostRetryMs`). */
   retryMs?: number;
   /** Called every `pollMs` while the watch of a namespace (of all, if undefined) is refused. */
   unwatched?: (namespace: string | undefined) => void;
-  /** How often each is read where the watch of all is refused; 60 s. */
+  /** How often each Secret that nodes name is read while the watch of all Secrets fails; 60 s by default. */
   pollMs?: number;
 }): FollowedSecrets {
   const { client, log, metrics, signal, touch, retryMs = 5_000, pollMs = 60_000 } = options;
@@ -82,7 +82,7 @@ export function followSecrets(options: {
         const secret = toSecret(await getObject(client, path, { signal }));
         const entry = wanted.get(id);
         if (entry === undefined || secret === undefined) return;
-        // Deleted while it was read: the answer may be from before, and nothing would take it back.
+        // The Secret was deleted during this read, so the answer may be from before that; no later event would remove it.
         if (entry.deletions !== deletions) continue;
         entry.failures = 0;
         entry.error = undefined;
@@ -105,7 +105,7 @@ export function followSecrets(options: {
         const wasForbidden = entry.version === forbidden;
         const told = entry.error;
         entry.error = status === 403 ? undefined : error;
-        // Logged once per change: the condition of the node and `/readyz?verbose` say it, too.
+        // Logged once per change, because the node's condition and `/readyz?verbose` show it as long as it lasts.
         if (status === 403 ? !wasForbidden : told === undefined) {
           log.warn(
             { namespace, name, err: error },
@@ -115,8 +115,8 @@ export function followSecrets(options: {
         if (status === 403) {
           entry.version = forbidden;
           content.forbidSecret(namespace, name);
-          // A team may name thousands of Secrets that are not granted: they must not crowd out other calls. Not waited for:
-          // a Role without Secrets must not keep the gateway from serving the other nodes.
+          // A team may name thousands of Secrets without permission, so retries wait longer each time: they must not crowd
+          // out other calls. `settled` does not wait for them, so that the gateway serves the other nodes.
           retryLater(namespace, name, content, Math.min(waitMs, mostRetryMs.refused));
           return;
         }
@@ -173,8 +173,8 @@ export function followSecrets(options: {
       };
       const known = new Set<string>();
       let isBroken = false;
-      // A Role may name single Secrets (`resourceNames`): those can be read, but not found by watching all. And one Secret
-      // that the API server cannot decrypt breaks the watch of all others.
+      // The watch of all Secrets is refused if a Role only grants single ones (`resourceNames`), and it breaks if the API
+      // server cannot decrypt one of them. Single Secrets can still be read.
       const polling = setInterval(() => {
         if (!isBroken) return;
         options.unwatched?.(namespace);
@@ -216,7 +216,7 @@ export function followSecrets(options: {
         onRelist: () => metrics.relisted('Secret'),
         onRestart(reason, error) {
           metrics.watchRestarted('Secret', reason);
-          // While no server answers, reading one by one would fail as well.
+          // If no server answers, reading single Secrets would fail, too.
           isBroken ||= error instanceof ApiError && (error.status === 403 || error.status >= 500);
           if (list.restarts(reason, error))
             log.warn({ namespace, reason, err: error }, 'Watch of Secrets failed; what is known stays');

@@ -31,9 +31,9 @@ import { toStoreError } from './to-store-error.ts';
 
 const fieldManager = 'modelgateway-controller';
 const writeTimeoutMs = 10_000;
-/** How many other namespaces are asked before a namespace is dropped. */
+/** In how many other namespaces the permission is checked before a namespace is dropped. */
 const mostAsked = 5;
-/** Lists in flight at once: fifty namespaces would begin with two hundred. */
+/** Lists in flight at once. Without a limit fifty namespaces would start two hundred. */
 const mostLists = 20;
 
 function coreAddress(plural: 'secrets' | 'configmaps', namespace?: string, name?: string): ResourceAddress {
@@ -41,18 +41,18 @@ function coreAddress(plural: 'secrets' | 'configmaps', namespace?: string, name?
 }
 
 /**
- * The resources of a cluster: one watch per kind and namespace feeds the content; writes go to the API server and are
- * visible here before they settle. While the API server is away the last content stays, for days if need be.
+ * The resources of a cluster. One watch per kind and namespace feeds the content. Writes go to the API server, and are
+ * visible here before they settle. While the API server is away the last content stays, for days if necessary.
  *
- * Secrets are watched by their metadata alone, and read whole only where a node names them, so that a gateway never
- * holds a Secret it has no use for. Runs until `signal` aborts.
+ * Only the metadata of Secrets is watched. Their data is read only if a node names them, so that a gateway never holds a
+ * Secret that it does not need. Runs until `signal` aborts.
  */
 export function openKubernetesStore(options: {
   client: KubeClient;
   namespaces: readonly string[] | 'all';
   /**
-   * The namespaces whose Secrets may be read, the sealing Secret aside: in others none is watched or asked for. Undefined
-   * for all that are served.
+   * The namespaces whose Secrets may be read, apart from the sealing Secret; in others no Secret is watched or read.
+   * Undefined means all namespaces that are served.
    */
   secretNamespaces?: readonly string[] | undefined;
   homeNamespace: string;
@@ -61,7 +61,7 @@ export function openKubernetesStore(options: {
   events: EventRecorder;
   log: Log;
   metrics: StoreMetrics;
-  /** Reports what an object or a listener to changes throws. */
+  /** Reports errors that the code for one object, or a listener to changes, throws. */
   internalErrors: InternalErrors;
   now: () => number;
   /** After how long a namespace that fails is served as empty. */
@@ -102,9 +102,9 @@ export function openKubernetesStore(options: {
     const said = metaOf(document);
     const { namespace, name, resourceVersion, deletionTimestamp } = said;
     const there = content.get(kind, namespace, name);
-    // Another object of the same name is no later version of this one: a key that was deleted must not live on in it.
+    // A new object of the same name is not a version of the old one: it must not inherit the hashes of a deleted key.
     const good = there?.metadata.uid === said.uid ? there : undefined;
-    // What we wrote comes twice, as the answer and by the watch; and all that there is comes again with a new list.
+    // The same version arrives again: our own writes by the watch, and every object with a new list.
     if (good !== undefined && isSameVersion(good.metadata, said)) return good;
     const parsed = parseStored(document);
     if ('resource' in parsed) {
@@ -123,7 +123,7 @@ export function openKubernetesStore(options: {
       );
     }
     if (good === undefined) return undefined;
-    // Revoked or taken out, whatever else is wrong with it: written by a newer version, perhaps.
+    // `deletionTimestamp` and `enabled: false` take effect even if the rest does not parse, as in a newer version's object.
     const newest = { ...good.metadata, resourceVersion };
     if (deletionTimestamp !== undefined) return { ...good, metadata: { ...newest, deletionTimestamp } };
     return isTurnedOff(document)
@@ -136,13 +136,13 @@ export function openKubernetesStore(options: {
     content.set(resource);
   };
 
-  /** A key as it is here now, which may be later than it was made; none if it is gone. */
+  /** The newest version of a key; empty if the key no longer exists. */
   const current = ({ metadata: { namespace, name, uid } }: ApiKey): ApiKey[] => {
     const key = content.get('APIKey', namespace, name);
     return key !== undefined && key.metadata.uid === uid ? [key] : [];
   };
 
-  /** Follows until `stopped` aborts. */
+  /** Follows one list until `stopped` aborts. */
   const followOnce = (
     kind: Kind,
     namespace: string | undefined,
@@ -180,7 +180,7 @@ export function openKubernetesStore(options: {
       onGone: () =>
         log.error(
           { kind, namespace },
-          'The definition of this kind is gone, and its objects with it; apply the CRDs',
+          'The CRD of this kind was deleted, and with it all objects of the kind; apply the CRDs',
         ),
       onRestart: (reason, error, waitMs) => {
         metrics.watchRestarted(kind, reason);
@@ -194,8 +194,8 @@ export function openKubernetesStore(options: {
     });
 
   /**
-   * Whether the API server still lets us list a kind in another namespace. A watch that was opened before a permission was
-   * taken away lives on for minutes, so that only a new request tells a lost namespace from lost permissions.
+   * Whether the API server still lets us list a kind in another namespace: if it does, one namespace is lost, if not, all
+   * permissions are. Only a new request shows it, because a watch stays open for minutes after its permission was removed.
    */
   const isGrantedElsewhere = async (kind: Kind, namespace: string): Promise<boolean> => {
     for (const other of lists.working(namespace).slice(0, mostAsked)) {
@@ -212,7 +212,7 @@ export function openKubernetesStore(options: {
     return false;
   };
 
-  /** Follows a kind in a namespace, or in all; drops what is held of a namespace that was probably deleted. */
+  /** Follows a kind in a namespace, or in all. Drops the content of a namespace that was probably deleted. */
   const followKind = async (kind: Kind, namespace: string | undefined): Promise<void> => {
     const list = lists.add(kind, namespace, 'Resources');
     while (!signal.aborted) {
@@ -238,7 +238,7 @@ export function openKubernetesStore(options: {
     metrics.lists(() => lists.standings());
     metrics.unreadableSecrets(() => secrets.unreadable());
     fitHeapGrowth(true);
-    // They run until the process ends.
+    // None of these is awaited, because they run until the process ends.
     for (const namespace of scopes) for (const kind of kinds) void followKind(kind, namespace);
     for (const namespace of secretScopes) {
       void secrets.follow(namespace, content, lists.add('Secret', namespace, 'Wakes'));
@@ -253,20 +253,20 @@ export function openKubernetesStore(options: {
     content.markSynced();
     for (const remark of classRemarks()) log.warn({ class: className }, remark);
   };
-  /** Settles when every Secret was read that nodes name, or some cannot be while the API server answers otherwise. */
+  /** Settles when every Secret that nodes name was read, or if some cannot be read although the API server answers. */
   const secretsRead = async (): Promise<void> => {
     const settled = secrets.settled().then(() => true);
     const mayGoOn = () =>
       pause(systemClock, patience.failingMs, signal).then(() => lists.working().length > 0);
     while (!(await Promise.race([settled, mayGoOn()])) && !signal.aborted);
   };
-  /** A class without objects is mostly a name that is written differently somewhere. */
+  /** Reports a class without objects, which usually is a misspelt name. */
   const classRemarks = (): string[] => {
     const isEmpty = kinds.every((kind) => (counts.get(kind) ?? 0) === 0);
     if (className === undefined || !content.synced || !isEmpty) return [];
     return [`no object has the class ${className}: label those to be served with ${classLabel}=${className}`];
   };
-  // Nothing in it rejects; the log line is for the fault that nobody thought of.
+  // Rejects only by a mistake in this code, which is then logged.
   start().catch((error: unknown) => log.error({ err: error }, 'The store could not start'));
 
   content.subscribe((change) => {
@@ -293,12 +293,12 @@ export function openKubernetesStore(options: {
     async writeStatus(kind, resource, status, callSignal) {
       const { namespace, name, uid, resourceVersion } = resource.metadata;
       const path = resourcePath({ ...resourceAddress(kind, namespace, name), subresource: 'status' });
-      // The version too: for `/status` of a custom resource the API server pays no heed to another uid, so the status
-      // of a deleted object, with the hashes of its keys, would go to the one that took its name.
+      // The uid alone is not enough: for `/status` of a custom resource the API server ignores a different uid. The status of
+      // a deleted object, with the hashes of its keys, would be written to a new object of the same name.
       const body = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status };
       const options = { fieldManager, force: true, signal: callSignal, timeoutMs: writeTimeoutMs };
       const answer = await call(serverSideApply(client, path, body, options));
-      // Only over the version that the write was decided on: a newer one from the watch must not be undone.
+      // Only if the store still has the version that was written over: a newer one from the watch must not be undone.
       if (content.get(kind, namespace, name) === resource) take(read(kind, answer));
     },
 
@@ -348,7 +348,7 @@ export function openKubernetesStore(options: {
     async applySecret({ apiVersion: version, kind, metadata, data }, callSignal) {
       const { namespace, name, uid, resourceVersion, labels, annotations, ownerReferences } = metadata;
       const path = resourcePath(coreAddress('secrets', namespace, name));
-      // Only what we own: finalizers and entries of others are not ours to write.
+      // Only our own fields: an apply would otherwise take ownership of finalizers and of entries that others wrote.
       const ours = { namespace, name, uid, resourceVersion, labels, annotations, ownerReferences };
       const body = { apiVersion: version, kind, metadata: ours, data };
       const options = { fieldManager, force: true, signal: callSignal, timeoutMs: writeTimeoutMs };
@@ -357,7 +357,7 @@ export function openKubernetesStore(options: {
 
     async ownSecret({ metadata: { namespace, name, uid, resourceVersion } }, ownerReferences, callSignal) {
       const path = resourcePath(coreAddress('secrets', namespace, name));
-      // An apply cannot remove the reference to a former owner, and the API server admits one controller alone.
+      // Not by an apply, which cannot remove the reference to the former owner; the API server refuses two controllers.
       const body = { metadata: { uid, resourceVersion, ownerReferences } };
       const options = { signal: callSignal, timeoutMs: writeTimeoutMs };
       return parsedSecret(await call(mergePatch(client, path, body, options)));
@@ -414,7 +414,7 @@ function withClass(key: ApiKey, className: string | undefined): ApiKey {
   return { ...key, metadata: { ...key.metadata, labels } };
 }
 
-/** Reports the Secret of every key as changed: without a watch nothing else says that one was deleted, which revokes its key. */
+/** Reports the Secret of every key as changed. Without a watch nothing else reports a deleted Secret, whose key must be revoked. */
 function touchKeySecrets(content: Content, namespace: string | undefined): void {
   for (const kind of ['APIKey', 'MasterKey'] as const) {
     for (const { metadata, spec } of content.list(kind, namespace)) {
@@ -427,7 +427,7 @@ function isTurnedOff(document: unknown): boolean {
   return (document as { spec?: { enabled?: unknown } | null } | null)?.spec?.enabled === false;
 }
 
-/** What can be said of an object that does not parse. */
+/** The metadata of an object, even if the object does not parse. */
 function metaOf(document: unknown): {
   namespace: string;
   name: string;

@@ -11,9 +11,9 @@ import type { Change, Store } from '../store.ts';
 import { failureText } from './failure-text.ts';
 
 const callMs = 10_000;
-/** Waits after a failure that is no refusal, doubled each time. */
+/** Waits after a failure other than a refusal, doubled each time. */
 const retryMs = { first: 1_000, most: 30_000 };
-/** Changes that come within this time are one Event. */
+/** Changes within this time are reported by one Event. */
 const eventDelayMs = 2_000;
 /** How many namespaces an Event names, and how many lines `remarks` has. */
 const mostNamed = { event: 10, remarks: 100 };
@@ -22,7 +22,7 @@ const secondsPerNamespace = 6;
 
 /** The Lease by which one installation claims the objects of a class in a namespace. */
 function claimName(className: string | undefined): string {
-  // No dash: the class `controller` would have the name of the lease of the leading replica.
+  // A dot, because with a dash the class `controller` would use the Lease of the leader election.
   return className === undefined ? 'model-gateway' : `model-gateway.${className}`;
 }
 
@@ -34,7 +34,7 @@ export interface NamespaceClaimsOptions {
   readonly className: string | undefined;
   /** How long others wait before they take the namespace of an installation that no longer renews its claim. */
   readonly claimSeconds: number;
-  /** The Lease in the home namespace that the Events are about. */
+  /** The Lease in the home namespace that the Events refer to. */
   readonly leaderLease: string;
   readonly events: EventRecorder;
   readonly log: Log;
@@ -46,7 +46,7 @@ export interface NamespaceClaimsOptions {
 interface Claim {
   readonly candidate: LeaseCandidate;
   state: ClaimState;
-  /** Who serves the namespace, if another does; or why no claim can be made. */
+  /** For `Other`: the home namespace of the installation that serves it. For `Unguarded`: why no claim can be made. */
   because: string;
   renewedMs: number;
   failures: number;
@@ -55,10 +55,10 @@ interface Claim {
 /**
  * The namespaces that this installation claims: one Lease in each that holds objects of its class. Of two installations that
  * serve the same objects, the one that holds the Lease acts, and the other does not. A claim is renewed at a third of
- * its time, and read five times as often; that of another installation is read each sixtieth of the time.
+ * its time, and read five times as often. The claim of another installation is read 60 times in its time.
  *
- * If the API server refuses Leases in a namespace (a Role of an older release), the namespace is served without a claim, as by
- * older releases, and that is reported: otherwise an upgrade would stop revocations and rotations there.
+ * If the API server refuses Leases in a namespace (a Role of an older release), the namespace is served without a claim, as older
+ * releases did, and this is reported. Otherwise an upgrade would stop revocations and rotations there.
  */
 export class NamespaceClaims implements Claims {
   readonly #options: NamespaceClaimsOptions;
@@ -107,7 +107,7 @@ export class NamespaceClaims implements Claims {
     return more > 0 ? [...lines.slice(0, mostNamed.remarks), `and ${more} more namespaces`] : lines;
   }
 
-  /** A claim that could not be renewed ends by our own clock, before others may take it. */
+  /** A claim that could not be renewed ends by our own clock before another installation may take it. */
   #stateOf({ state, candidate }: Claim): ClaimState {
     return state === 'Held' && !candidate.isValid() ? 'Pending' : state;
   }
@@ -133,7 +133,7 @@ export class NamespaceClaims implements Claims {
     );
     const claim: Claim = { candidate, state: 'Pending', because: '', renewedMs: 0, failures: 0 };
     this.#claims.set(namespace, claim);
-    // Nothing in it rejects; the log line is for the fault that nobody thought of.
+    // Rejects only by a mistake in this code, which is then logged.
     this.#keep(namespace, claim).catch((error: unknown) =>
       log.error({ namespace, err: error }, 'The claim of a namespace failed'),
     );

@@ -4,8 +4,8 @@ import type { ApiKey } from '../../resources/api-key.ts';
 const rememberMs = 60_000;
 
 /**
- * The keys that this process made and deleted a moment ago. Watches and lists may be older than that, and must neither
- * bring a deleted key back nor take a new one away. `now` in milliseconds of any origin.
+ * The keys that this process created and deleted within the last minute. A watch or list may be older than these writes, and
+ * must neither restore a deleted key nor remove a new one. `now` gives milliseconds from any origin.
  */
 export class OwnKeys {
   readonly #now: () => number;
@@ -27,7 +27,7 @@ export class OwnKeys {
     this.#deleted.set(uid, this.#now());
   }
 
-  /** What was written here is undone: an older state of the API server's data is in place. */
+  /** Forgets all writes, because a backup of the API server's data was restored and undid them. */
   forgetAll(): void {
     this.#made.clear();
     this.#deleted.clear();
@@ -37,13 +37,13 @@ export class OwnKeys {
     return uid !== undefined && this.#deleted.has(uid);
   }
 
-  /** The keys that a complete list of that version is too old for, in one namespace or in all. */
+  /** The keys, in one namespace or in all, that were created after a complete list of this version. */
   *newerThan(version: string, namespace: string | undefined): Iterable<ApiKey> {
     this.#forgetOld();
     for (const { key } of this.#made.values()) {
       const { namespace: place, resourceVersion = '' } = key.metadata;
       if (namespace !== undefined && place !== namespace) continue;
-      // What a newer list does not hold was deleted by another.
+      // If a newer list does not have the key, somebody else deleted it.
       if (isNewer(resourceVersion, version)) yield key;
     }
   }
@@ -55,7 +55,7 @@ export class OwnKeys {
   }
 }
 
-/** Versions of one kind are numbers that grow (KEP-5504); of others nothing is known, and the list counts. */
+/** Whether version `a` is newer. Versions are growing numbers (KEP-5504); of other texts nothing is known, so the list counts. */
 function isNewer(a: string, b: string): boolean {
   if (!/^\d{1,20}$/.test(a) || !/^\d{1,20}$/.test(b)) return false;
   return BigInt(a) > BigInt(b);
