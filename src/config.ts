@@ -19,6 +19,8 @@ export interface Address {
 export interface ServingConfig {
   readonly adminListen: Address;
   readonly log: { readonly level: LogLevel; readonly format: LogFormat };
+  /** Flags that were given more than once, although only their last value counts. */
+  readonly repeated: readonly string[];
   /** From the OTEL_* variables. */
   readonly otlp: ReturnType<typeof readOtlpSettings>;
 }
@@ -125,7 +127,8 @@ export function readConfig(
   const named = isCommand(first) ? first : undefined;
   const command = named ?? 'start';
   const program = newProgram(calledAs).configureOutput({ writeOut: () => {} });
-  addRole(command)(program);
+  const repeated = new Set<string>();
+  addRole(command, (flag) => repeated.add(flag))(program);
   inheritSettings(program);
   const [parser = program] = program.commands;
   try {
@@ -135,7 +138,7 @@ export function readConfig(
     if (error.exitCode === 0) return { command: 'help', text: parser.helpInformation() };
     throw new ConfigError(usageMessage(error, `${calledAs} ${command}`));
   }
-  return Object.freeze(configOf(command, readValues(command, givenTo(parser), env), env));
+  return Object.freeze(configOf(command, readValues(command, givenTo(parser), env), env, [...repeated]));
 }
 
 function isCommand(text: string | undefined): text is Command {
@@ -190,7 +193,7 @@ function fromVariable(flag: Flag, variable: string, env: Env): unknown {
   throw new ConfigError(`${variable}: ${JSON.stringify(text)} must be true or false.`);
 }
 
-function configOf(command: Command, values: FlagValues, env: Env): Config {
+function configOf(command: Command, values: FlagValues, env: Env, repeated: readonly string[]): Config {
   if (command === 'seal') return { command, flags: values };
   const inCluster = command === 'controller' || command === 'gateway';
   const serving: ServingConfig = {
@@ -199,6 +202,7 @@ function configOf(command: Command, values: FlagValues, env: Env): Config {
       level: values['log-level'] ?? 'info',
       format: values['log-format'] ?? (command === 'start' ? 'text' : 'json'),
     },
+    repeated,
     otlp: readOtlpSettings(env),
   };
   const traffic: TrafficConfig = {

@@ -1,4 +1,5 @@
 import type { Declared } from '../cli/edit/declarations.ts';
+import { oneLine } from '../cli/table.ts';
 import { conditionOf } from '../resources/condition-of.ts';
 import { lastSuccessfulSync } from '../resources/last-successful-sync.ts';
 import { nodeCondition } from '../resources/node-condition.ts';
@@ -23,7 +24,7 @@ function nodeRow(
     kind: 'UpstreamNode',
     namespace: metadata.namespace,
     name: metadata.name,
-    displayName: spec.displayName ?? metadata.name,
+    displayName: oneLine(spec.displayName ?? metadata.name),
     url: spec.baseURL,
     enabled: spec.enabled,
     phase: status?.phase ?? 'idle',
@@ -51,7 +52,7 @@ function keyRow(
     kind,
     namespace: metadata.namespace,
     name: metadata.name,
-    displayName: spec.displayName ?? metadata.name,
+    displayName: oneLine(spec.displayName ?? metadata.name),
     enabled: spec.enabled,
     ready: ready?.status ?? 'Unknown',
     reason: ready?.reason ?? 'Pending',

@@ -1,3 +1,4 @@
+import type { Log } from '../observe/log.ts';
 import { generateSealingIdentity, sealingRecipient } from '../resources/sealed-key.ts';
 import type { Secret } from '../resources/secret.ts';
 import { sealingIdentitiesOf, sealingSecretName } from '../store/sealing.ts';
@@ -25,7 +26,8 @@ export function sealingReconcile(store: ControllerStore): Reconcile {
         log.warn('The Secret with the sealing identities was deleted; created it again with them');
       else log.info('Created Secret with the sealing identity');
     }
-    const { recipient, unusable } = await newestRecipient(sealingIdentitiesOf(secret));
+    const { recipients, unusable } = await recipientsOf(sealingIdentitiesOf(secret));
+    const [recipient] = recipients;
     if (recipient === undefined) {
       throw new TerminalError(
         `The Secret "${name}" in namespace "${namespace}" holds no age identity that can be used; restore it from a backup, or delete it to have a new one made`,
@@ -37,20 +39,34 @@ export function sealingReconcile(store: ControllerStore): Reconcile {
         'The Secret with the sealing identities holds lines that are not valid age identities; fix or remove them',
       );
     }
-    await store.publishSealingRecipient(recipient, signal);
+    const former = await store.publishSealingRecipient(recipient, signal);
+    if (former !== undefined && !recipients.includes(former)) reportLoss(store, log, former);
     return { requeueAfterMs: republishMs };
   };
 }
 
-/** The recipient of the first valid identity, and the number of lines that are no identity. */
-async function newestRecipient(
+/** Most nodes that the report of a loss names. */
+const mostNamed = 50;
+
+/** People sealed to a recipient whose identity the Secret does not hold: it was lost while no controller ran, or replaced. */
+function reportLoss(store: ControllerStore, log: Log, lostRecipient: string): void {
+  const sealed = [...store.list('UpstreamNode')].filter(({ spec }) => spec.encryptedAPIKey !== undefined);
+  const nodes = sealed.slice(0, mostNamed).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+  log.error(
+    { lostRecipient, nodes, count: sealed.length },
+    'The sealing identity of the published recipient was lost, so credentials that were sealed to it cannot be opened; restore the Secret from a backup, or seal the credentials of these nodes again',
+  );
+}
+
+/** The recipients of the valid identities, in their order, and the number of lines that are no identity. */
+async function recipientsOf(
   identities: readonly string[],
-): Promise<{ recipient: string | undefined; unusable: number }> {
+): Promise<{ recipients: readonly string[]; unusable: number }> {
   const recipients = await Promise.all(
     identities.map((identity) => sealingRecipient(identity).catch(() => undefined)),
   );
   const usable = recipients.filter((recipient) => recipient !== undefined);
-  return { recipient: usable[0], unusable: recipients.length - usable.length };
+  return { recipients: usable, unusable: recipients.length - usable.length };
 }
 
 /** `identities` begin with the newest; the Secret ends with it. */

@@ -64,6 +64,8 @@ const httpURL = (what: string): z.ZodType<string> =>
     );
   }, `must be ${what}: http:// or https://, without user, query or fragment`);
 
+const given = (what: string): z.ZodString => z.string().min(1, `must not be empty; give ${what}`);
+
 const callersURL = httpURL('the base URL that callers use').transform(gatewayURL);
 
 const accessLogChoice = z
@@ -91,14 +93,14 @@ export const flags = {
   manifests: {
     commands: ['standalone', 'start'],
     value: 'DIR',
-    schema: z.string().min(1),
+    schema: given('the path of a folder'),
     help: 'folder of manifests',
     preset: { start: 'model-gateway/manifests' },
   },
   data: {
     commands: ['standalone', 'start', 'seal'],
     value: 'DIR',
-    schema: z.string().min(1),
+    schema: given('the path of a folder'),
     help: 'status and generated keys',
     preset: { start: 'model-gateway/data' },
   },
@@ -118,13 +120,13 @@ export const flags = {
   'tls-cert': {
     commands: ['gateway', 'standalone', 'start'],
     value: 'FILE',
-    schema: z.string().min(1),
+    schema: given('the path of a file'),
     help: 'HTTPS, with --tls-key FILE; read again on change',
   },
   'tls-key': {
     commands: ['gateway', 'standalone', 'start'],
     value: 'FILE',
-    schema: z.string().min(1),
+    schema: given('the path of a file'),
     help: 'private key of --tls-cert',
     hidden: true,
   },
@@ -175,14 +177,14 @@ export const flags = {
   kubeconfig: {
     commands: [...cluster, 'seal'],
     value: 'FILE',
-    schema: z.string().min(1),
+    schema: given('the path of a kubeconfig'),
     help: 'with --context NAME',
     preset: { cluster: "kubectl's, or the pod's" },
   },
   context: {
     commands: [...cluster, 'seal'],
     value: 'NAME',
-    schema: z.string().min(1),
+    schema: given('the name of a context'),
     help: 'context of the kubeconfig',
     hidden: true,
   },
@@ -291,7 +293,7 @@ export const flags = {
   name: {
     commands: ['seal'],
     value: 'NAME',
-    schema: z.string().min(1).max(253),
+    schema: given('a name').max(253, 'must have at most 253 characters'),
     help: "the node's metadata.name",
   },
   'log-level': {

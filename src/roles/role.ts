@@ -43,6 +43,8 @@ export function beginRole<C extends RoleConfig>(config: C): Role<C> {
       log.warn({ lines: dropped }, 'Lines were left out of the log, because stdout was read too slowly'),
   });
   const log = createLog({ ...config.log, role: config.command, destination: lines });
+  for (const flag of config.repeated)
+    log.warn({ flag }, 'A flag was given more than once; only its last value counts: remove the others');
   const dieOf = (error: unknown): void => {
     log.fatal({ err: error }, 'Failed unexpectedly');
     process.exit(1);

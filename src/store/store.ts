@@ -179,8 +179,11 @@ export interface Store extends View {
     ownerReferences: NonNullable<Secret['metadata']['ownerReferences']>,
     signal: AbortSignal,
   ): Promise<Secret>;
-  /** Publishes the recipient that sealed keys are encrypted to (ConfigMap `model-gateway-sealing`). No write if unchanged. */
-  publishSealingRecipient(recipient: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Publishes the recipient that sealed keys are encrypted to (ConfigMap `model-gateway-sealing`). No write if unchanged.
+   * Returns the other one that was published before, if there was one and it is known.
+   */
+  publishSealingRecipient(recipient: string, signal: AbortSignal): Promise<string | undefined>;
   /** Stores an APIKey made by the keys API and makes it visible in this view before it settles. */
   createKey(key: ApiKey, signal: AbortSignal): Promise<ApiKey>;
   /** Deletes an APIKey, and removes it from this view before it settles. `Declared` if a standalone manifest declares it. */

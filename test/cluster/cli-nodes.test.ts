@@ -79,8 +79,10 @@ test('sync waits and tells what came and went; every example runs against a cont
   await stage.resources.patch('UpstreamNode', stage.home, 'openai', { spec: { manualModels: ['by-hand'] } });
   await stage.until('known', 'UpstreamNode', 'openai', ({ status }) => status?.models?.length === 3);
   await stage.resources.create('UpstreamNode', stage.home, 'broken', { baseURL: 'http://127.0.0.1:9/v1' });
+  const frozen = { baseURL: upstream.url, sync: { suspend: true } };
+  await stage.resources.create('UpstreamNode', stage.home, 'frozen', frozen);
   // The real program, several nodes: one that fails and one that is not there do not keep the others.
-  const synced = await runCli(['node', 'sync', 'openai', 'broken', 'nobody', 'old-server'], {
+  const synced = await runCli(['node', 'sync', 'openai', 'broken', 'nobody', 'frozen', 'old-server'], {
     env: { KUBECONFIG: kubeconfig },
   });
   // 3 for the one, 1 for the other: together 1.
@@ -91,6 +93,7 @@ test('sync waits and tells what came and went; every example runs against a cont
   ]);
   expect(synced.stderr).toMatch(/nobody: There is no UpstreamNode/);
   expect(synced.stderr).toMatch(/broken: sync failed: /);
+  expect(synced.stderr).toMatch(/frozen: its sync is suspended.*set spec\.sync\.suspend to false/);
   await stage.resources.patch('UpstreamNode', stage.home, 'openai', {
     spec: { baseURL: `${upstream.url}/` },
   });
@@ -99,6 +102,7 @@ test('sync waits and tells what came and went; every example runs against a cont
   expect(shown.stdout).toMatch(/\nLast sync error: +\S.*\n/);
   expect(shown.stdout).toMatch(/\nConditions:\n {2}TYPE +STATUS +REASON +SINCE +MESSAGE\n/);
   await stage.resources.remove('UpstreamNode', stage.home, 'broken');
+  await stage.resources.remove('UpstreamNode', stage.home, 'frozen');
 
   const key = join(scratch, 'key');
   await writeFile(key, 'sk-example\n');

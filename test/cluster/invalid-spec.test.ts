@@ -84,7 +84,7 @@ test('an object that does not parse says which field is wrong, once, and keeps t
   expect(corrected.status?.models).toEqual([{ name: 'm', enabled: true, source: 'Discovered' }]);
 });
 
-test('a key that does not parse opens as before, until it is disabled', async () => {
+test('a key that does not parse opens as before, until it is disabled, and again once it is enabled', async () => {
   const { resources, home } = stage;
   await resources.create('APIKey', home, 'key', { secretName: 'key-text' });
   await stage.until('issued', 'APIKey', 'key', (each) => condition(each, 'Ready') === 'True KeyIssued');
@@ -98,4 +98,6 @@ test('a key that does not parse opens as before, until it is disabled', async ()
   expect((await caller.chat('none')).status).toBe(404);
   await breakSpec('APIKey', 'apikeys', 'key', { enabled: false });
   await eventually('revoked', async () => (await caller.chat('none')).status === 401);
+  await breakSpec('APIKey', 'apikeys', 'key', { enabled: true });
+  await eventually('in force again', async () => (await caller.chat('none')).status === 404);
 });

@@ -105,6 +105,13 @@ const refused: [string, string[], Record<string, string>, string][] = [
     { MODEL_GATEWAY_ADMIN_LISTEN: 'x' },
     'MODEL_GATEWAY_ADMIN_LISTEN: "x" must be',
   ],
+  [
+    'an empty path',
+    ['standalone', '--manifests', '', '--data', 'd'],
+    {},
+    '--manifests: "" must not be empty; give the path of a folder.',
+  ],
+  ['an empty name', ['seal', '--name', ''], {}, '--name: "" must not be empty; give a name.'],
   ['bad number', [...standalone, '--drain-seconds', '-1'], {}, '--drain-seconds'],
   ['too large', [...standalone, '--max-attempts', '11'], {}, 'must be from 1 to 10'],
   ['bad switch', ['gateway'], { MODEL_GATEWAY_ALL_NAMESPACES: 'yes' }, 'must be true or false'],
@@ -137,10 +144,13 @@ test.each([
   expect(() => readConfig(args, env)).not.toThrow('sekret');
 });
 
-test('of a flag that is given twice the last value counts', () => {
+test('of a flag that is given twice the last value counts, and it is reported', () => {
   expect(readConfig([...standalone, '--listen', ':1', '--listen', ':2'], {})).toMatchObject({
     traffic: { listen: { port: 2 } },
+    repeated: ['--listen'],
   });
+  const namespaces = ['gateway', '--namespace', 'a', '--namespace', 'b', '--listen', ':1'];
+  expect(readConfig(namespaces, {})).toMatchObject({ repeated: [] });
 });
 
 function helpOf(args: string[], calledAs?: string): string {

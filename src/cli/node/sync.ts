@@ -42,6 +42,13 @@ export const addNodeSync: AddCommand = (group, context) => {
         await forEachName(context, names, async (name) => {
           const ref = namedRef(place, nodeWords, name);
           const { resource } = await place.get(ref, context.signal);
+          const { discovery, suspend } = resource.spec.sync;
+          // The controller would not act on the request, and a later change of the field would.
+          if (suspend && discovery === 'Always')
+            throw new CommandError(
+              exitCodes.failed,
+              'its sync is suspended, so its list stays as it is; set spec.sync.suspend to false first',
+            );
           const request = context.clock.wall().toISOString();
           await place.edit(ref, [syncEdit(request)], writeOptions(flags), context.signal);
           asked.set(ref.name, { before: resource, request });

@@ -21,10 +21,11 @@ export function nextRotationMs(
   nowMs: number,
 ): number | undefined {
   const every = spec.rotation?.every;
-  const isOver = (timeOf(spec.expirationTime) ?? Number.POSITIVE_INFINITY) <= nowMs;
-  if (every === undefined || !spec.enabled || isOver || metadata.deletionTimestamp !== undefined)
-    return undefined;
-  return (timeOf(current.createdTime) ?? nowMs) + every * dayMs;
+  if (every === undefined || !spec.enabled || metadata.deletionTimestamp !== undefined) return undefined;
+  const nextMs = (timeOf(current.createdTime) ?? nowMs) + every * dayMs;
+  const endsMs = timeOf(spec.expirationTime) ?? Number.POSITIVE_INFINITY;
+  // A key that is expired by then, or now, is not issued.
+  return endsMs > Math.max(nextMs, nowMs) ? nextMs : undefined;
 }
 
 /**

@@ -230,31 +230,34 @@ export class FollowedLists {
   /** Logs which namespaces were lost or recovered, and resolves `ready` when nothing is waited for any more. */
   #judge(): void {
     if (this.#signal.aborted) return;
-    const lost = new Map<string, State>();
+    const lost = new Map<string, [State, ...State[]]>();
     let isReady = true;
     const works = this.working().length > 0;
     for (const state of this.#states) {
       const isLost = this.#isLost(state);
       if (!state.isComplete && state.purpose !== 'Wakes' && !(isLost && works)) isReady = false;
       const { namespace } = state;
-      if (isLost && namespace !== undefined && state.purpose === 'Resources') lost.set(namespace, state);
+      if (!isLost || namespace === undefined || state.purpose !== 'Resources') continue;
+      const others = lost.get(namespace);
+      if (others === undefined) lost.set(namespace, [state]);
+      else others.push(state);
     }
     if (works) this.#report(lost);
     if (isReady) this.#ready.resolve();
   }
 
-  #report(lost: ReadonlyMap<string, State>): void {
-    for (const [namespace, { kind, failure, isComplete }] of lost) {
-      const why = `${kind}: ${failureText(failure?.error)}`;
+  #report(lost: ReadonlyMap<string, readonly [State, ...State[]]>): void {
+    for (const [namespace, states] of lost) {
+      const [{ kind, failure }] = states;
       if (!this.#lost.has(namespace)) {
         this.#log.warn(
           { namespace, kind, err: failure?.error },
-          isComplete
+          states.every(({ isComplete }) => isComplete)
             ? 'A namespace can no longer be followed; its last content stays in force, the other namespaces are served'
             : 'A namespace cannot be read and is served as empty; the other namespaces are served',
         );
       }
-      this.#lost.set(namespace, why);
+      this.#lost.set(namespace, causesOf(states));
     }
     for (const namespace of this.#lost.keys()) {
       if (lost.has(namespace)) continue;
@@ -262,4 +265,14 @@ export class FollowedLists {
       this.#log.info({ namespace }, 'A namespace that was lost is followed again');
     }
   }
+}
+
+/** The kinds that fail, with the reason: those that fail for the same reason share it. */
+function causesOf(states: readonly State[]): string {
+  const kinds = new Map<string, string[]>();
+  for (const { kind, failure } of states) {
+    const why = failureText(failure?.error);
+    kinds.set(why, [...(kinds.get(why) ?? []), kind]);
+  }
+  return [...kinds].map(([why, names]) => `${names.join(', ')}: ${why}`).join('; ');
 }

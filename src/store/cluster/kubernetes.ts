@@ -98,6 +98,8 @@ export function openKubernetesStore(options: {
   const lists = new FollowedLists({ log, clock: systemClock, now, patience, signal });
   const counts = new Map<Kind, number>();
 
+  /** The last good version of an object that does not parse and was switched off since: it may be switched on again. */
+  const lastGood = new WeakMap<ResourceOf[Kind], ResourceOf[Kind]>();
   const read = (kind: Kind, document: unknown): Resource | undefined => {
     const said = metaOf(document);
     const { namespace, name, resourceVersion, deletionTimestamp } = said;
@@ -126,9 +128,11 @@ export function openKubernetesStore(options: {
     // `deletionTimestamp` and `enabled: false` take effect even if the rest does not parse, as in a newer version's object.
     const newest = { ...good.metadata, resourceVersion };
     if (deletionTimestamp !== undefined) return { ...good, metadata: { ...newest, deletionTimestamp } };
-    return isTurnedOff(document)
-      ? ({ ...good, metadata: newest, spec: { ...good.spec, enabled: false } } as Resource)
-      : good;
+    const last = lastGood.get(good) ?? good;
+    if (!isTurnedOff(document)) return last === good ? good : ({ ...last, metadata: newest } as Resource);
+    const off = { ...last, metadata: newest, spec: { ...last.spec, enabled: false } } as ResourceOf[Kind];
+    lastGood.set(off, last);
+    return off;
   };
   const take = (resource: Resource | undefined): void => {
     if (resource === undefined || resource.kind === 'Secret') return;
@@ -370,10 +374,12 @@ export function openKubernetesStore(options: {
         if (error instanceof ApiError && error.status === 404) return undefined;
         throw toStoreError(error);
       });
-      if ((found as { data?: { recipient?: unknown } } | undefined)?.data?.recipient === recipient) return;
+      const former = (found as { data?: { recipient?: unknown } } | undefined)?.data?.recipient;
+      if (former === recipient) return undefined;
       const metadata = { name: sealingSecretName, namespace: homeNamespace };
       const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { recipient } };
       await call(serverSideApply(client, path, body, { ...options, fieldManager, force: true }));
+      return typeof former === 'string' ? former : undefined;
     },
 
     async createKey(key, callSignal) {

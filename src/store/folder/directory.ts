@@ -176,6 +176,8 @@ function storeOf(parts: {
       const path = join(data, recipientFile);
       await writeFile(`${path}.new`, `${recipient}\n`, { mode: 0o600 });
       await rename(`${path}.new`, path);
+      // A data folder that lost its identities is refused at the start.
+      return undefined;
     },
     createKey: (key) => objects.createKey(key),
     deleteKey: (key) => objects.deleteKey(key, breather()),

@@ -341,6 +341,19 @@ test('a key is rotated on a schedule, as often as it says, and a raised revision
   expect(keyStatus(memory)?.nextRotationTime).toBeUndefined();
 });
 
+test.each([
+  ['after it', 31, '2027-01-31T00:00:00Z'],
+  ['before it', 29, undefined],
+])('no rotation is announced for a key that expires before it: %s', async (_, days, next) => {
+  const clock = fakeClock();
+  const memory = memoryStore(clock.now);
+  const expirationTime = new Date(clock.now() + days * dayMs).toISOString();
+  memory.apply(apiKeyOf('k', { secretName: 's', expirationTime, rotation: { every: 30 } }));
+  start(ends, memory, { clock });
+  await until(() => reasonOf(memory) === 'KeyIssued', 'issued');
+  expect(keyStatus(memory)?.nextRotationTime).toBe(next);
+});
+
 test('a crash after a scheduled rotation rotates only once', async () => {
   const clock = fakeClock();
   const memory = memoryStore(clock.now);

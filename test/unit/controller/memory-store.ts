@@ -27,6 +27,8 @@ export interface MemoryStore {
   remove: (kind: Kind, namespace: string, name: string) => void;
   putSecret: (secret: Secret) => void;
   deleteSecret: (namespace: string, name: string) => void;
+  /** The published recipient. */
+  recipient: string | undefined;
   /** Called before each write; may throw in its place. */
   before: (write: Write) => void;
 }
@@ -73,6 +75,7 @@ export function memoryStore(now: () => number = Date.now): MemoryStore {
     writes,
     events,
     secrets,
+    recipient: undefined,
     before: () => {},
     apply(resource) {
       const { kind, metadata } = resource;
@@ -157,7 +160,10 @@ export function memoryStore(now: () => number = Date.now): MemoryStore {
       ownSecret: async (secret, ownerReferences) =>
         changed(secret, (current) => ({ ...current, metadata: { ...current.metadata, ownerReferences } })),
       async publishSealingRecipient(recipient) {
+        const former = memory.recipient;
         note({ what: 'publish', name: recipient });
+        memory.recipient = recipient;
+        return former === recipient ? undefined : former;
       },
       createKey: async (key) => key,
       deleteKey: async () => {},

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { sealingReconcile } from '../../../src/controller/sealing.ts';
 import { generateSealingIdentity, sealingRecipient } from '../../../src/resources/sealed-key.ts';
 import { type MemoryStore, memoryStore } from './memory-store.ts';
-import { secretOf } from './resources.ts';
+import { nodeOf, secretOf } from './resources.ts';
 
 const key = 'home/model-gateway-sealing';
 const { signal } = new AbortController();
@@ -61,4 +61,35 @@ test('with no line that is an identity nothing is published, and the error does 
   await expect(failed).rejects.toThrow('holds no age identity that can be used');
   await expect(failed).rejects.not.toThrow('PLANTED');
   expect(memory.writes).toEqual([]);
+});
+
+test('an identity that is lost although its recipient is published is reported with the nodes that need it', async () => {
+  const lost = await generateSealingIdentity();
+  const memory = memoryStore();
+  memory.recipient = await sealingRecipient(lost);
+  memory.apply(
+    nodeOf('sealed', {
+      encryptedAPIKey: '-----BEGIN AGE ENCRYPTED FILE-----\n-----END AGE ENCRYPTED FILE-----\n',
+    }),
+  );
+  memory.apply(nodeOf('other', {}));
+  const { log, lines } = heard();
+  await reconcile(memory, log);
+  await reconcile(memory, log);
+  const errors = lines().filter(({ level }) => level === 50);
+  expect(errors).toMatchObject([
+    { nodes: ['home/sealed'], count: 1, lostRecipient: await sealingRecipient(lost) },
+  ]);
+  expect(errors[0]?.['msg']).toMatch(/cannot be opened; restore the Secret from a backup, or seal/);
+});
+
+test('a newer identity beside the published one is no loss', async () => {
+  const [older, newer] = [await generateSealingIdentity(), await generateSealingIdentity()];
+  const memory = memoryStore();
+  memory.recipient = await sealingRecipient(older);
+  memory.putSecret(secretOf('model-gateway-sealing', { identities: `${older}\n${newer}\n` }));
+  const { log, lines } = heard();
+  await reconcile(memory, log);
+  expect(published(memory)).toEqual([await sealingRecipient(newer)]);
+  expect(lines()).toEqual([]);
 });

@@ -111,6 +111,22 @@ test.each([
   },
 );
 
+test('a lost namespace is reported with every kind that fails, and why', async () => {
+  const { lists, clock } = follow();
+  lists.add('APIKey', 'home', 'Resources').filled();
+  const kinds = ['UpstreamNode', 'APIKey', 'MasterKey'] as const;
+  const [nodes, keys, masters] = kinds.map((kind) => lists.add(kind, 'lost', 'Resources'));
+  nodes?.restarts('forbidden', forbidden);
+  keys?.restarts('forbidden', forbidden);
+  masters?.restarts('error', broken);
+  await clock.advance(30_000);
+  expect(lists.remarks()).toEqual([
+    expect.stringMatching(/^namespace lost is lost: UpstreamNode, APIKey: the API server.*; MasterKey: /),
+  ]);
+  nodes?.filled();
+  expect(lists.remarks()).toEqual([expect.stringMatching(/^namespace lost is lost: APIKey: /)]);
+});
+
 test('a list that is slow but does not fail is waited for', async () => {
   const { lists, ready, clock } = follow();
   const home = lists.add('APIKey', 'home', 'Resources');
