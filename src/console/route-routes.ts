@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { endpoints } from '../routing/caller-format.ts';
 import type { Live } from './live.ts';
 import { read } from './read.ts';
 import type { RouteAnswer } from './shapes.ts';
 
 const asked = z.object({
   model: z.string().min(1).max(512),
-  format: z.enum(['chat', 'responses', 'messages', 'completions', 'embeddings']),
+  format: z.enum(['chat', 'responses', 'messages', 'completions', 'embeddings', ...endpoints]),
   /** `namespace/name` of an APIKey; empty for any key of the namespace. */
   key: z.string().max(400).default(''),
 });

@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConversionError } from '../convert/conversion-error.ts';
-import type { CallerFormat } from '../routing/caller-format.ts';
+import { type CallerFormat, endpoints, isEndpoint } from '../routing/caller-format.ts';
 import type { KeyEntry, View } from '../store/store.ts';
 import type { Deadlines } from '../upstream/deadlines.ts';
 import { authenticate } from './admission/authenticate.ts';
 import { type RequestBody, readBody } from './admission/body.ts';
 import type { BufferBudget, BufferShare } from './admission/buffer-budget.ts';
-import { inspect } from './admission/inspect.ts';
+import { boundaryOf, checkJsonType } from './admission/content-type.ts';
+import { inspectBody } from './admission/inspect-body.ts';
+import type { FormOptions } from './admission/inspect-form.ts';
 import { inspectLarge } from './admission/inspect-large.ts';
 import type { ModelRequest } from './admission/model-request.ts';
 import { sessionOf } from './admission/session.ts';
@@ -23,6 +25,7 @@ import type { Conversion } from './conversion/conversion.ts';
 import { GatewayError } from './errors/errors.ts';
 import type { ErrorShape } from './errors/wire-errors.ts';
 import { quietly } from './guard.ts';
+import type { Limits } from './limits.ts';
 import { startInTurn } from './server/pipeline.ts';
 import { Progress, type RecordContext } from './server/progress.ts';
 import { largeBytes } from './thread/large-work.ts';
@@ -96,22 +99,28 @@ export async function answerModelCall(
   const key = authenticate(view, caller.request.headers, 'APIKey', context.now());
   progress.keyEntry = key;
   const idempotencyKey = scopedIdempotencyKey(caller.request.headers, key.resource.metadata);
-  const headers = upstreamHeaders(caller.request.headers, format, idempotencyKey);
+  const type = caller.request.headers['content-type'];
+  const boundary = isEndpoint(format) ? boundaryOf(type) : checkJsonType(type);
+  const headers = upstreamHeaders(caller.request.headers, format, idempotencyKey, boundary);
   const share = shareOf(context, key);
   const body = await readRequest(context, caller, share);
   let call: ModelRequest | undefined;
   try {
-    const bounds = { restricted: key.models !== undefined, maxDepth: limits.jsonDepth };
+    const options = {
+      restricted: key.models !== undefined,
+      maxDepth: limits.jsonDepth,
+      form: boundary === undefined ? undefined : formOptions(boundary, limits),
+    };
     const inspected =
       body.size > largeBytes
-        ? await inspectLarge(context.largeWork, caller, body, share, bounds)
-        : inspect(body.bytes, bounds);
+        ? await inspectLarge(context.largeWork, caller, body, share, options)
+        : inspectBody(body.bytes, options);
     // The caller may have disconnected after its body was complete; no attempt would notice.
     stillThere(caller);
     const inspection = unstreamed.has(format) ? { ...inspected, stream: false } : inspected;
     progress.bytesIn = body.size;
     progress.wanted = inspection.model;
-    if (inspection.stream) caller.watchSilence(context.deadlines);
+    if (inspection.stream || isEndpoint(format)) caller.watchSilence(context.deadlines);
     const session = sessionOf(caller.request.headers, inspection);
     const sent = { headers, idempotencyKey, body };
     call = { format, key, caller, share, inspection, session, ...sent, conversion: undefined };
@@ -130,8 +139,12 @@ export async function answerModelCall(
   }
 }
 
-/** Formats that have no streams; `stream` in the body is ignored. */
-const unstreamed: ReadonlySet<CallerFormat> = new Set(['embeddings', 'count_tokens']);
+function formOptions(boundary: string, { formParts, formHeaderBytes }: Limits): FormOptions {
+  return { boundary, maxParts: formParts, maxHeaderBytes: formHeaderBytes };
+}
+
+/** Formats that have no streams, or whose node says whether the answer is one; `stream` in the body is ignored. */
+const unstreamed: ReadonlySet<CallerFormat> = new Set(['embeddings', 'count_tokens', ...endpoints]);
 
 function release(conversion: Conversion | undefined, body: RequestBody): void {
   conversion?.release();
@@ -157,7 +170,6 @@ export function readRequest(
   most?: number,
 ): Promise<RequestBody> {
   const { request } = caller;
-  checkContentType(request.headers['content-type']);
   const bounds = most === undefined ? limits : { ...limits, bodyBytes: most };
   if (
     request.headers.expect !== undefined &&
@@ -168,15 +180,6 @@ export function readRequest(
     caller.askForBody();
   }
   return readBody(request, bounds, share, deadlines, largeWork);
-}
-
-function checkContentType(type: string | undefined): void {
-  if (type === undefined || type === 'application/json') return;
-  if (/^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;\s*charset="?utf-?8"?)?[\s;]*$/i.test(type)) return;
-  throw new GatewayError(
-    'unsupported_media_type',
-    'The content-type must be application/json in UTF-8; send "content-type: application/json".',
-  );
 }
 
 function servedBy({ node, model, attempts, conversion }: Progress, call: ModelRequest): string[] {

@@ -23,6 +23,9 @@ export interface Limits {
   readonly idleConnectionMs: number;
   /** Deepest nesting of a JSON body. */
   readonly jsonDepth: number;
+  /** Most parts of a multipart body, and the longest headers of one part. */
+  readonly formParts: number;
+  readonly formHeaderBytes: number;
   /** Most nodes tried for one request, and the time after which no further node is tried. */
   readonly attempts: number;
   readonly attemptsMs: number;
@@ -53,6 +56,8 @@ export const defaultLimits: Limits = {
   queuedRequests: 256,
   idleConnectionMs: 75_000,
   jsonDepth: 512,
+  formParts: 1000,
+  formHeaderBytes: 8 * 1024,
   attempts: 3,
   attemptsMs: 300_000,
   keepAliveMs: 15_000,

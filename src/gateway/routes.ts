@@ -1,8 +1,9 @@
 import type { RequestListener } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { CallerFormat } from '../routing/caller-format.ts';
+import { type CallerFormat, endpoints } from '../routing/caller-format.ts';
 import type { KeyEntry } from '../store/store.ts';
 import { authenticate } from './admission/authenticate.ts';
+import { checkJsonType } from './admission/content-type.ts';
 import { jsonText, scanBody } from './admission/inspect.ts';
 import type { Caller } from './answer/caller.ts';
 import { GatewayError, shorten } from './errors/errors.ts';
@@ -19,6 +20,7 @@ const modelCalls: readonly (readonly [path: string, format: CallerFormat])[] = [
   ['/v1/responses', 'responses'],
   ['/v1/messages', 'messages'],
   ['/v1/messages/count_tokens', 'count_tokens'],
+  ...endpoints.map((endpoint) => [`/v1/${endpoint}`, endpoint] as const),
 ];
 
 /** Route labels of the metrics: every declared path, and one label for all other paths. */
@@ -37,10 +39,7 @@ const paths = [...modelCalls.map(([path]) => path), '/v1/models and /v1/keys'].j
 
 /** The methods of each path, for 405 answers. */
 const methodsOf: readonly (readonly [path: RegExp, methods: string])[] = [
-  [
-    /^\/v1\/(?:chat\/completions|completions|embeddings|responses|messages|messages\/count_tokens)\/?$/,
-    'POST',
-  ],
+  ...modelCalls.map(([path]) => [new RegExp(`^${path}/?$`), 'POST'] as const),
   [/^\/v1\/models(?:\/.*)?$/, 'GET'],
   [/^\/v1\/keys\/?$/, 'GET, POST'],
   [/^\/v1\/keys\/[^/]+\/?$/, 'GET, DELETE'],
@@ -94,6 +93,7 @@ export function declareRoutes(app: FastifyInstance, context: GatewayContext, key
     answer(caller, 200, describeModel(view, key, homeNamespace, (params as Params)['*'] ?? ''));
   });
   declareFor('MasterKey', 'POST', '/v1/keys', async (master, caller) => {
+    checkJsonType(caller.request.headers['content-type']);
     const body = await readRequest(context, caller, shareOf(context, master), longestKeyBody);
     try {
       const signal = AbortSignal.timeout(storeTimeoutMs);

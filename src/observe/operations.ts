@@ -6,6 +6,13 @@ const operations: Readonly<Record<string, string>> = {
   '/v1/responses': 'chat',
   '/v1/messages': 'chat',
   '/v1/messages/count_tokens': 'count_tokens',
+  '/v1/rerank': 'rerank',
+  '/v1/moderations': 'moderation',
+  '/v1/images/generations': 'image_generation',
+  '/v1/images/edits': 'image_edit',
+  '/v1/audio/speech': 'speech',
+  '/v1/audio/transcriptions': 'transcription',
+  '/v1/audio/translations': 'translation',
 };
 
 /** Undefined if the route calls no model. */

@@ -16,6 +16,13 @@ const formats: ReadonlyMap<string, string> = new Map(
     '/v1/responses': 'responses',
     '/v1/messages': 'messages',
     '/v1/messages/count_tokens': 'count_tokens',
+    '/v1/rerank': 'rerank',
+    '/v1/moderations': 'moderations',
+    '/v1/images/generations': 'images/generations',
+    '/v1/images/edits': 'images/edits',
+    '/v1/audio/speech': 'audio/speech',
+    '/v1/audio/transcriptions': 'audio/transcriptions',
+    '/v1/audio/translations': 'audio/translations',
   }),
 );
 

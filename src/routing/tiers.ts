@@ -21,9 +21,7 @@ export interface Tier extends Shares {
 }
 
 /** The native format that a node needs to serve a caller's format without conversion; undefined if every node speaks it. */
-const nativeFor: Readonly<Record<CallerFormat, NativeFormat | undefined>> = {
-  chat: undefined,
-  embeddings: undefined,
+const nativeFor: Readonly<Partial<Record<CallerFormat, NativeFormat>>> = {
   completions: 'Completions',
   responses: 'Responses',
   messages: 'Messages',

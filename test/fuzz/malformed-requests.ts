@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
+import { endpoints } from '../../src/routing/caller-format.ts';
 import { sampleRequests } from './sample-requests.ts';
 import { almost, mangled } from './weird-json.ts';
 
@@ -41,6 +42,35 @@ const body = path.chain((target) => {
 });
 
 const badBodies = body.map(({ target, content }) => withLength(target, content));
+
+const formPath = fc.constantFrom(...endpoints.map((endpoint) => `/v1/${endpoint}`));
+const formField = '--b\r\nContent-Disposition: form-data; name="model"\r\n\r\nm\r\n';
+const formFile = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n\u00ff\0\r\n';
+const formType = fc.constantFrom(
+  ...[
+    'boundary=b',
+    'boundary=b',
+    'boundary=b',
+    'boundary="b"',
+    'boundary=c',
+    'boundary=',
+    'boundary=b; boundary=c',
+  ],
+  ...['charset=utf-16; boundary=b', "boundary*=utf-8''b", 'boundary=b\u00ff', ''],
+);
+
+const badForms = fc
+  .record({
+    target: formPath,
+    type: formType,
+    content: mangled(
+      fc.constantFrom(`${formField}${formFile}--b--\r\n`, `${formFile}${formField}--b--`, '--b--', ''),
+    ),
+  })
+  .map(({ target, type, content }) => {
+    const lines = [`content-type: multipart/form-data; ${type}`, `content-length: ${content.length}`];
+    return Buffer.concat([Buffer.from(head(target, lines), 'latin1'), content]);
+  });
 
 const oddHeader = fc.oneof(
   fc.constantFrom(
@@ -250,6 +280,7 @@ const garbage = fc.uint8Array({ minLength: 1, maxLength: 200 }).map((bytes) => B
 
 const kinds: readonly (readonly [kind: string, weight: number, bytes: fc.Arbitrary<Buffer>])[] = [
   ['body', 10, badBodies],
+  ['multipart', 3, badForms],
   ['headers', 5, badHeaders],
   ['chunks', 3, badChunks],
   ['request line', 2, badLines],

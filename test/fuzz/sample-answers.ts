@@ -311,3 +311,14 @@ export const sampleModelLists: readonly object[] = [
 export const sampleTokenCounts: readonly object[] = [
   { count: 7, max_model_len: 8192, tokens: [1, 2], token_strs: null },
 ];
+
+/** Events of endpoints. */
+export const sampleEndpointEvents: readonly object[] = [
+  { type: 'image_generation.partial_image', b64_json: 'eA==', partial_image_index: 0 },
+  {
+    type: 'image_generation.completed',
+    b64_json: 'eA==',
+    usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
+  },
+  { type: 'error', error: { type: 'server_error', code: 'c', message: 'm', param: null } },
+];

@@ -211,5 +211,16 @@ export const sampleRequests: Readonly<Record<string, readonly object[]>> = {
     },
     { model: 'm', input: 'Hello' },
   ],
+  '/v1/rerank': [
+    { model: 'm', query: 'q', documents: ['a', { text: 'b' }], top_n: 1, return_documents: true },
+  ],
+  '/v1/moderations': [{ model: 'm', input: [{ type: 'text', text: 'a' }] }],
+  '/v1/images/generations': [
+    { model: 'm', prompt: 'x', n: 1, size: 'auto', stream: true, partial_images: 1 },
+  ],
+  '/v1/images/edits': [{ model: 'm', prompt: 'x', images: [{ image_url: image }] }],
+  '/v1/audio/speech': [{ model: 'm', input: 'x', voice: 'alloy', stream_format: 'sse', speed: 1 }],
+  '/v1/audio/transcriptions': [{ model: 'm', file: 'eA==', timestamp_granularities: ['word'] }],
+  '/v1/audio/translations': [{ model: 'm', file: 'eA==', response_format: 'json', temperature: 0 }],
   '/v1/keys': [{ name: 'n', models: ['m'], expires_at: 4_000_000_000 }],
 };

@@ -2,6 +2,7 @@ import { confusedDocuments } from './confused-documents.ts';
 import {
   type AnswerFormat,
   sampleAnswers,
+  sampleEndpointEvents,
   sampleErrorBodies,
   sampleErrorEvents,
   sampleStreams,
@@ -169,6 +170,19 @@ const embedded: Traffic = {
   },
 };
 
+const pictured: Traffic = {
+  name: 'streams to image generations',
+  share: 1,
+  *cases(count, seed) {
+    const body = JSON.stringify({ model: 'native', prompt: mark, stream: true });
+    for (const confused of typeCases(confusedDocuments(sampleEndpointEvents), count, seed)) {
+      const events = eventText('image_generation.partial_image', confused) + eventText(undefined, confused);
+      const answer = { status: 200, type: 'text/event-stream', body: events } as const;
+      yield { path: '/v1/images/generations', model: 'native', body, answer, converted: false, confused };
+    }
+  },
+};
+
 /** Everything that comes to a gateway by its sockets: callers' bodies, and nodes' answers in every format. */
 export const typeTraffic: readonly Traffic[] = [
   ...plain,
@@ -177,4 +191,5 @@ export const typeTraffic: readonly Traffic[] = [
   ...callers,
   counted,
   embedded,
+  pictured,
 ];

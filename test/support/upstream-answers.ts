@@ -1,4 +1,5 @@
 import { answerChat, answerCompletion } from './upstream-chat.ts';
+import { askedOf, endpointAnswers } from './upstream-endpoints.ts';
 import type { Exchange } from './upstream-exchange.ts';
 import { answerCountTokens, answerMessages } from './upstream-messages.ts';
 import { type JsonObject, jsonBody, modelOf } from './upstream-request-body.ts';
@@ -27,6 +28,13 @@ export async function answerWell(exchange: Exchange): Promise<void> {
   const below = pathBelowVersion(path);
   if (method === 'GET' && below === '/models') {
     listModels(exchange);
+    return;
+  }
+  const endpoint = method === 'POST' ? endpointAnswers[below] : undefined;
+  if (endpoint !== undefined) {
+    const asked = await askedOf(exchange);
+    if (asked === undefined) sendError(exchange, 400, 'the body is neither a JSON object nor a form');
+    else await endpoint(exchange, asked);
     return;
   }
   const answer = method === 'POST' ? posts[below] : undefined;

@@ -279,7 +279,7 @@ describe('paths and methods', () => {
     const answer = await fetch(`${gateway.origin}/v1/files`);
     const { error } = (await answer.json()) as { error: { message: string } };
     expect(error.message).toBe(
-      'There is no path /v1/files here. The paths are /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses, /v1/messages, /v1/messages/count_tokens, /v1/models and /v1/keys.',
+      'There is no path /v1/files here. The paths are /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses, /v1/messages, /v1/messages/count_tokens, /v1/rerank, /v1/moderations, /v1/images/generations, /v1/images/edits, /v1/audio/speech, /v1/audio/transcriptions, /v1/audio/translations, /v1/models and /v1/keys.',
     );
   });
 

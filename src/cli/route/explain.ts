@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, Option } from 'commander';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
-import type { CallerFormat } from '../../routing/caller-format.ts';
+import { type CallerFormat, endpoints } from '../../routing/caller-format.ts';
 import { type Explanation, explainRoute } from '../../routing/explain/explain.ts';
 import { servedNames } from '../../store/node-models.ts';
 import type { KeyEntry } from '../../store/store.ts';
@@ -31,6 +31,7 @@ const formats = [
   'responses',
   'messages',
   'embeddings',
+  ...endpoints,
 ] as const satisfies CallerFormat[];
 
 interface Flags extends PlaceFlags, OutputFlags {
@@ -52,7 +53,11 @@ export const addRoute: AddCommand = (program, context) => {
     .description('Explains where a request goes: each node in order with its share, or why not.')
     .argument('<model>', 'the name that callers send')
     .option('--key <name>', 'the key they send (default: any of the namespace)')
-    .addOption(new Option('--format <name>', formats.join('|')).choices(formats).default('chat'))
+    .addOption(
+      new Option('--format <name>', 'such as messages, rerank, audio/speech')
+        .choices(formats)
+        .default('chat'),
+    )
     .option('--request <file>', 'a request as JSON, or - : what a conversion drops')
     .option('--session <name>', "the request's session, with --key: its node")
     .option('--home-namespace <ns>', "the gateway's home namespace (default: found out)")

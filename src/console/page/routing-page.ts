@@ -18,6 +18,13 @@ const formats: readonly (readonly [string, string])[] = [
   ['messages', 'Messages'],
   ['completions', 'Completions'],
   ['embeddings', 'Embeddings'],
+  ['rerank', 'Rerank'],
+  ['moderations', 'Moderations'],
+  ['images/generations', 'Images'],
+  ['images/edits', 'Image edits'],
+  ['audio/speech', 'Speech'],
+  ['audio/transcriptions', 'Transcriptions'],
+  ['audio/translations', 'Audio translations'],
 ];
 /** The delay after typing, so that a name causes one request and not one for each letter. */
 const settleMs = 150;

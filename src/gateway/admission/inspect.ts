@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors/errors.ts';
 import { JsonScanError, type OnMember, type Scanned, scanObject } from './json-scan.ts';
 
-/** What routing needs of a JSON body. Offsets are those of the model's JSON string, quotes included. */
+/** What routing needs of a body. Offsets are those of the model's JSON string, quotes included, or of its part's value. */
 export interface Inspection extends Scanned {
   readonly model: string;
   readonly stream: boolean;
@@ -10,6 +10,11 @@ export interface Inspection extends Scanned {
   readonly modelEnd: number;
   /** The top-level member `prompt_cache_key`, if it is a text; a repeated member counts once, the last. */
   readonly promptCacheKey: string | undefined;
+  /** Set if the body is multipart. `length`: where the model's part says its length, if it does. */
+  readonly form?: {
+    readonly boundary: string;
+    readonly length: { readonly start: number; readonly end: number } | undefined;
+  };
 }
 
 /** Lengths of `model`, `models` and `fallbacks`: case folding does not change their number of letters. */
@@ -98,9 +103,26 @@ export function scanBody(body: Buffer, maxDepth: number, onMember: OnMember): Sc
   }
 }
 
-/** The parts of the body with another model name; all other bytes are the caller's, not copied. */
-export function withModel(body: Buffer, { modelStart, modelEnd }: Inspection, name: string): Buffer[] {
-  return [body.subarray(0, modelStart), Buffer.from(JSON.stringify(name)), body.subarray(modelEnd)];
+/**
+ * The parts of the body with another model name; all other bytes are the caller's, not copied. Throws GatewayError if the
+ * name cannot stand in a multipart body with this boundary.
+ */
+export function withModel(
+  body: Buffer,
+  { modelStart, modelEnd, form }: Inspection,
+  name: string,
+): Uint8Array[] {
+  const after = body.subarray(modelEnd);
+  if (form === undefined) return [body.subarray(0, modelStart), Buffer.from(JSON.stringify(name)), after];
+  const { boundary, length } = form;
+  if (name.includes(`--${boundary}`)) {
+    const message = 'The boundary of the multipart body is part of a model name; choose another boundary.';
+    throw new GatewayError('invalid_multipart', message);
+  }
+  const value = Buffer.from(name);
+  if (length === undefined) return [body.subarray(0, modelStart), value, after];
+  const digits = Buffer.from(String(value.length));
+  return [body.subarray(0, length.start), digits, body.subarray(length.end, modelStart), value, after];
 }
 
 /** Whether a key that begins with this byte can be one of ours: model(s), fallbacks, stream, or one written with escapes. */

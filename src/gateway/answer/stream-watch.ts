@@ -2,7 +2,7 @@ import { isObject, parseJson } from '../../convert/json.ts';
 import { eventsIn } from '../../convert/sse-reader.ts';
 import { SseSplitter } from '../../convert/sse-splitter.ts';
 import type { TokenUsage } from '../../observe/request-record.ts';
-import type { CallerFormat } from '../../routing/caller-format.ts';
+import { type CallerFormat, isEndpoint } from '../../routing/caller-format.ts';
 import type { GatewayError } from '../errors/errors.ts';
 import { endsAnswer, eventMeaning, typeOf } from './event-meaning.ts';
 import type { StreamStart } from './held-stream.ts';
@@ -64,9 +64,12 @@ export class StreamWatch {
     return this.#judged(this.#events.rest());
   }
 
-  /** Whether the stream has ended as its format says; if its bytes end before that, it failed. */
+  /**
+   * Whether the stream has ended as its format says; if its bytes end before that, it failed. Endpoints have no common last
+   * event: there HTTP's framing says it.
+   */
   get complete(): boolean {
-    if (this.#ended) return true;
+    if (this.#ended || isEndpoint(this.#format)) return true;
     const unfinished = this.#events.unfinished.toString('latin1');
     // Some servers end with `[DONE]` without a line end.
     if (/^data: ?\[DONE\]/m.test(unfinished)) return true;

@@ -1,4 +1,4 @@
-import type { CallerFormat } from '../../routing/caller-format.ts';
+import { type CallerFormat, isEndpoint } from '../../routing/caller-format.ts';
 import { ByteBlocks } from '../../upstream/byte-blocks.ts';
 import type { UpstreamConnection } from '../../upstream/connection.ts';
 import type { UpstreamError } from '../../upstream/error.ts';
@@ -26,12 +26,12 @@ import {
   faultFailure,
   statusFailure,
 } from './failure.ts';
-import { bodyHeaders, callerHeaders } from './headers.ts';
+import { bodyHeaders, callerHeaders, isEventStream } from './headers.ts';
 
 /** What an attempt needs. Nothing of it changes while it runs. */
 export interface AttemptOptions extends AttemptListeners {
   readonly format: CallerFormat;
-  /** Whether the caller asked for a stream. */
+  /** Whether the caller asked for a stream; of an endpoint the node's answer says whether it is one. */
   readonly stream: boolean;
   /** Headers of the gateway's own for an answer, flat: which node, how many attempts. */
   readonly headers: readonly string[];
@@ -81,12 +81,13 @@ export class Attempt implements UpstreamHandler, CallerListener, Interruptible {
   }
 
   onResponse(status: number, headers: UpstreamHeaders, control: { pause(): void; resume(): void }): void {
-    const { caller, limits, stream } = this.#options;
+    const { caller, format, limits, stream } = this.#options;
     this.#status = status;
     this.#headers = headers;
     this.#control = control;
     if (status >= 200 && status < 300) {
-      if (stream && !headers.isEncoded) this.#stage = 'sniffing';
+      const streams = isEndpoint(format) ? isEventStream(headers) : stream;
+      if (streams && !headers.isEncoded) this.#stage = 'sniffing';
       else if (caller.started === 'nothing') this.#stage = 'plain';
       else this.#failUnstreamed();
       return;
@@ -122,7 +123,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interruptible {
     switch (this.#stage) {
       case 'plain':
         if (caller.started === 'nothing') this.#beginPlain();
-        this.#end.used(lastTokenUsage(this.#last, this.#lastButOne));
+        if (this.#mayTellUsage) this.#end.used(lastTokenUsage(this.#last, this.#lastButOne));
         // The answer first: reporting must not delay it.
         caller.end(this.#whole);
         return this.#complete();
@@ -275,6 +276,11 @@ export class Attempt implements UpstreamHandler, CallerListener, Interruptible {
     this.#end.answering();
   }
 
+  /** Text that an endpoint answers with, such as a transcript, has its quotes not escaped: what it says is no usage. */
+  get #mayTellUsage(): boolean {
+    return !isEndpoint(this.#options.format) || /\bjson\b/i.test(this.#headers?.get('content-type') ?? '');
+  }
+
   #complete() {
     this.#stage = 'over';
     this.#end.complete(this.#status);
@@ -295,9 +301,11 @@ export class Attempt implements UpstreamHandler, CallerListener, Interruptible {
 
   /** Nothing was sent for a while: a comment at an event boundary keeps the caller's connection open. */
   silent(): void {
-    const { caller } = this.#options;
+    const { caller, format } = this.#options;
     if (this.#stage === 'plain' || this.#stage === 'reporting') return;
     if (this.#stage === 'failing' || this.#stage === 'over') return;
+    // Only the node's head says whether an endpoint answers with events; a comment before it would spoil any other answer.
+    if (this.#stage === 'waiting' && caller.started === 'nothing' && isEndpoint(format)) return;
     if (this.#watch !== undefined && !this.#watch.atBoundary) return;
     caller.keepAlive();
   }

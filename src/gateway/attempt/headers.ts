@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { CallerFormat } from '../../routing/caller-format.ts';
 import type { UpstreamHeaders } from '../../upstream/headers.ts';
+import { formType } from '../admission/content-type.ts';
 import { hopsHeader, nextHop } from '../admission/hops.ts';
 
 const toCaller: ReadonlySet<string> = new Set([
@@ -17,15 +18,17 @@ const validValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 const defaultAnthropicVersion = '2023-06-01';
 
 /**
- * The caller's headers that a node gets, and the hop count, flat. `idempotencyKey` replaces the caller's own. Throws
- * GatewayError as `nextHop` does.
+ * The caller's headers that a node gets, and the hop count, flat. `idempotencyKey` replaces the caller's own, and
+ * `boundary` (of a multipart body) its content-type. Throws GatewayError as `nextHop` does.
  */
 export function upstreamHeaders(
   headers: IncomingHttpHeaders,
   format: CallerFormat,
   idempotencyKey: string | undefined,
+  boundary?: string,
 ): string[] {
-  const flat = ['content-type', headers['content-type'] ?? 'application/json'];
+  const type = boundary === undefined ? headers['content-type'] : formType(boundary);
+  const flat = ['content-type', type ?? 'application/json'];
   // Written out: V8 takes three times as long to look the names up in a loop.
   add(flat, 'accept', headers.accept);
   add(flat, 'anthropic-version', headers['anthropic-version'] ?? impliedVersion(format));
@@ -66,6 +69,11 @@ export function callerHeaders(headers: UpstreamHeaders, flat: string[] = []): st
     if (passes && validValue.test(value)) flat.push(name, value);
   });
   return flat;
+}
+
+/** Whether the body of an answer is an event stream, by its content-type. */
+export function isEventStream(headers: UpstreamHeaders): boolean {
+  return /^\s*text\/event-stream\s*(?:;|$)/i.test(headers.get('content-type') ?? '');
 }
 
 /** Appends `content-type` and `content-encoding` of a body that is passed on unchanged to `flat`, and returns it. */

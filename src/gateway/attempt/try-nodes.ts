@@ -1,6 +1,6 @@
 import { ConversionError } from '../../convert/conversion-error.ts';
 import type { AttemptTrace, RequestTrace } from '../../observe/tracing.ts';
-import type { CallerFormat } from '../../routing/caller-format.ts';
+import { type CallerFormat, type Endpoint, isEndpoint } from '../../routing/caller-format.ts';
 import type { NativeWish } from '../../routing/route.ts';
 import type { Candidate } from '../../store/store.ts';
 import type { UpstreamPath } from '../../upstream/paths.ts';
@@ -33,7 +33,7 @@ export interface Tries {
 /** After this many refused conversions only nodes that need no conversion are tried. */
 const mostRefusals = 8;
 
-const paths: Readonly<Record<CallerFormat, UpstreamPath>> = {
+const paths: Readonly<Record<Exclude<CallerFormat, Endpoint>, UpstreamPath>> = {
   chat: '/chat/completions',
   completions: '/completions',
   embeddings: '/embeddings',
@@ -41,6 +41,10 @@ const paths: Readonly<Record<CallerFormat, UpstreamPath>> = {
   messages: '/v1/messages',
   count_tokens: '/v1/messages/count_tokens',
 };
+
+function pathOf(format: CallerFormat): UpstreamPath {
+  return isEndpoint(format) ? `/${format}` : paths[format];
+}
 
 /**
  * Tries one node after the other until one answers the caller. Resolves with undefined when an answer has begun, with
@@ -178,7 +182,7 @@ function attempt(
       credentials.connection,
       {
         method: 'POST',
-        path: paths[format],
+        path: pathOf(format),
         headers: span === undefined ? headers : span.headers(headers),
         body: body.named(model, inspection),
       },

@@ -1,4 +1,5 @@
 import type { ConversionError } from '../../convert/conversion-error.ts';
+import { isEndpoint } from '../../routing/caller-format.ts';
 import type { PickedCandidate } from '../../routing/route.ts';
 import type { ModelRequest } from '../admission/model-request.ts';
 import type { NodesContext } from '../attempt/nodes-context.ts';
@@ -12,7 +13,8 @@ type Prepared = 'converted' | 'estimate' | ConversionError;
 export function conversionOf({ now }: NodesContext, request: ModelRequest): Conversion {
   const { format, key, share, body, inspection } = request;
   if (request.conversion !== undefined) return request.conversion;
-  if (format === 'chat' || format === 'embeddings') throw new Error(`${format} is passed through everywhere`);
+  if (format === 'chat' || format === 'embeddings' || isEndpoint(format))
+    throw new Error(`${format} is passed through everywhere`);
   const { kind, spec } = key.resource;
   const strict = kind === 'APIKey' && spec.conversion === 'Strict';
   request.conversion = new Conversion(format, body, {

@@ -30,6 +30,7 @@ const badGateway = { status: 502, type: 'server_error', anthropicType: 'api_erro
 /** Every error that the gateway raises by itself. Closed: nothing else may reach a caller. */
 const catalogue = {
   invalid_json: { ...badRequest, code: 'invalid_json' },
+  invalid_multipart: { ...badRequest, code: 'invalid_multipart' },
   invalid_encoding: { ...badRequest, code: 'invalid_encoding' },
   invalid_value: { ...badRequest, code: 'invalid_value' },
   missing_parameter: { ...badRequest, code: 'missing_required_parameter' },

@@ -9,7 +9,8 @@ import { needsNative } from '../../convert/needs-native.ts';
 import { type PortableState, portableState, stateOf } from '../../convert/portable-state.ts';
 import { UpstreamFault } from '../../convert/upstream-fault.ts';
 import type { AssembledBody } from '../../upstream/request.ts';
-import { type Inspection, inspect } from '../admission/inspect.ts';
+import type { Inspection } from '../admission/inspect.ts';
+import { type InspectOptions, inspectBody } from '../admission/inspect-body.ts';
 import type { Scanned } from '../admission/json-scan.ts';
 import { LongTexts } from '../conversion/long-texts.ts';
 import { type ErrorCode, GatewayError } from '../errors/errors.ts';
@@ -29,8 +30,7 @@ export interface Jobs {
   readonly inspect: {
     readonly wish: {
       readonly pieces: readonly Bytes[];
-      readonly restricted: boolean;
-      readonly maxDepth: number;
+      readonly options: InspectOptions;
     };
     readonly result:
       | { readonly bytes: Bytes; readonly inspection: Inspection }
@@ -107,10 +107,10 @@ export const jobs: {
     return { result: bytes, transfer: [bytes.buffer] };
   },
 
-  inspect({ pieces, restricted, maxDepth }) {
+  inspect({ pieces, options }) {
     const bytes = putTogether(pieces);
     try {
-      const found = inspect(Buffer.from(bytes.buffer), { restricted, maxDepth });
+      const found = inspectBody(Buffer.from(bytes.buffer), options);
       const longStrings = Uint32Array.from(found.longStrings);
       return {
         result: { bytes, inspection: { ...found, longStrings } },

@@ -8,7 +8,10 @@ afterAll(() => work.close());
 
 const owned = { owner: 'key', bytes: 300_000 };
 const body = (...texts: string[]) => ({
-  wish: { pieces: texts.map((text) => Buffer.from(text)), restricted: false, maxDepth: 100 },
+  wish: {
+    pieces: texts.map((text) => Buffer.from(text)),
+    options: { restricted: false, maxDepth: 100, form: undefined },
+  },
   transfer: [],
 });
 const inspected = (text: string, by = work) => by.run('inspect', owned, () => body(text));
