@@ -182,6 +182,12 @@ export class Fields implements Unread {
     return this.#withTexts(this.#object[key]);
   }
 
+  /** Whether one of these members is there; not taken. */
+  hasAny(keys: ReadonlySet<string>): boolean {
+    for (const key in this.#object) if (keys.has(key)) return true;
+    return false;
+  }
+
   /** The type of what a member holds, for those that may hold several; not taken. */
   kind(key: string): Kind {
     return kindOf(this.#object[key]);

@@ -10,12 +10,14 @@ import { limits } from './limits.ts';
  * If it is too long, its long members have the vendor's defaults instead.
  */
 export function echoJson(request: Fields, model: string): string {
-  const all = echoOf(request, model, Number.POSITIVE_INFINITY);
-  return all.length <= limits.echo ? all : echoOf(request, model, limits.echoedMember);
+  const named = `"model":${JSON.stringify(model)}`;
+  if (!request.hasAny(repeatedNames)) return named + defaults;
+  const all = named + echoOf(request, Number.POSITIVE_INFINITY);
+  return all.length <= limits.echo ? all : named + echoOf(request, limits.echoedMember);
 }
 
 /** `most`: characters of the JSON of a member that is repeated. */
-function echoOf(request: Fields, model: string, most: number): string {
+function echoOf(request: Pick<Fields, 'repeated'>, most: number): string {
   const written = (name: string, value: unknown, otherwise: string): string => {
     const json = value === undefined || value === null ? undefined : JSON.stringify(value);
     return json === undefined || json.length > most ? otherwise : `,"${name}":${json}`;
@@ -27,7 +29,7 @@ function echoOf(request: Fields, model: string, most: number): string {
   const reasoning = request.repeated('reasoning');
   const user = request.repeated('user');
   return (
-    `"model":${JSON.stringify(model)},"previous_response_id":null` +
+    ',"previous_response_id":null' +
     member('instructions', ',"instructions":null') +
     written('tools', tools === undefined ? undefined : listOf(tools).map(echoedTool), ',"tools":[]') +
     member('tool_choice', ',"tool_choice":"auto"') +
@@ -88,3 +90,7 @@ function echoedReasoning(reasoning: JsonObject): object {
     summary: reasoning['summary'] ?? reasoning['generate_summary'] ?? null,
   };
 }
+
+/** The members that are repeated, and what is written if a request has none of them. */
+const repeatedNames = new Set<string>();
+const defaults = echoOf({ repeated: (name) => void repeatedNames.add(name) }, Number.POSITIVE_INFINITY);
