@@ -19,10 +19,11 @@ export function readChatBody(bytes: Uint8Array): ChatAnswer {
   // Nearly every answer begins like this, which can be seen without decoding.
   const head = bytes[0] === openBrace ? '{' : decoder.decode(bytes.subarray(0, 1024)).trimStart();
   if (head.startsWith('{') || head.startsWith('[') || head === '') {
-    const body = parseChat(decoder.decode(bytes));
+    const json = decoder.decode(bytes);
+    const body = parseChat(json);
     if (body === undefined)
       throw new UpstreamFault(head === '' ? 'empty' : 'malformed', 'The model server sent no JSON.');
-    return readChatReply(body);
+    return readChatReply(body, json);
   }
   const stream = new ChatStream();
   return collectChatEvents([...stream.push(bytes), ...stream.end()], stream.unread);

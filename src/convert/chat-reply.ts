@@ -13,6 +13,8 @@ import { readCitations, type UrlCitation } from './url-citations.ts';
 export interface ChatAnswer {
   readonly reasoning: readonly ReasoningPiece[];
   readonly text: string;
+  /** The text as JSON, if the node wrote it without escapes: writing it again takes as long as reading all of the answer. */
+  readonly textJson?: string | undefined;
   readonly refusal: string;
   readonly toolCalls: readonly ChatToolCall[];
   readonly citations: readonly UrlCitation[];
@@ -31,9 +33,9 @@ export interface ChatAnswer {
 
 /**
  * Reads a chat-completions reply. Only choice 0 is read. Throws an UpstreamFault if the body reports an error in spite of
- * its status 200, holds no choice, or says that it broke off.
+ * its status 200, holds no choice, or says that it broke off. `json`: what the body was parsed from.
  */
-export function readChatReply(body: unknown): ChatAnswer {
+export function readChatReply(body: unknown, json = ''): ChatAnswer {
   const reported = readReportedError(body);
   if (reported !== undefined) throw reported;
   if (!isObject(body)) throw new UpstreamFault('malformed', 'The model server sent no chat completion.');
@@ -44,7 +46,7 @@ export function readChatReply(body: unknown): ChatAnswer {
   if (broken !== undefined) throw broken;
   const finish = readFinish(choice['finish_reason']);
   if (finish === 'failed') throw brokenOff();
-  return readAnswer(body, choice, finish);
+  return readAnswer(body, choice, finish, json);
 }
 
 /** The node said that it could not finish: `finish_reason: error` and the like. */
@@ -85,7 +87,24 @@ export function mediaAlone(): UpstreamFault {
   );
 }
 
-function readAnswer(body: JsonObject, choice: JsonObject, finish: ChatAnswer['finish']): ChatAnswer {
+/**
+ * The JSON of a text if it is in `json` without escapes. What follows `"content":` begins a string, because `json` is valid,
+ * and without a quotation mark and a backslash the text is all of it.
+ */
+function writtenText(text: string, json: string): string | undefined {
+  const key = json.indexOf('"content":"');
+  if (key === -1 || text.includes('"') || text.includes('\\')) return undefined;
+  const start = key + '"content":"'.length;
+  const stop = start + text.length;
+  return json.slice(start, stop) === text && json[stop] === '"' ? `"${text}"` : undefined;
+}
+
+function readAnswer(
+  body: JsonObject,
+  choice: JsonObject,
+  finish: ChatAnswer['finish'],
+  json: string,
+): ChatAnswer {
   if (!isObject(choice['message']))
     throw new UpstreamFault('malformed', 'The model server sent a choice without a message.');
   const message = choice['message'];
@@ -101,6 +120,7 @@ function readAnswer(body: JsonObject, choice: JsonObject, finish: ChatAnswer['fi
   return {
     reasoning: readReasoning(message).pieces,
     text,
+    textJson: writtenText(text, json),
     refusal,
     toolCalls,
     citations: readCitations(message),

@@ -2,7 +2,8 @@ import type { MessagesStop } from './messages-stop.ts';
 
 /** What an answer has said when its message is written. */
 interface MessageSaid {
-  readonly content: readonly object[];
+  /** The list of blocks, as JSON text. */
+  readonly content: string;
   /** Undefined: the answer has only begun. */
   readonly stop: MessagesStop | undefined;
   /** JSON text (messages-usage.ts). */
@@ -17,7 +18,7 @@ interface MessageSaid {
 export function messageJson(id: string, model: string, { content, stop, usage }: MessageSaid): string {
   return (
     `{"id":"${id}","type":"message","role":"assistant","model":${JSON.stringify(model)}` +
-    `,"content":${content.length === 0 ? '[]' : JSON.stringify(content)}` +
+    `,"content":${content}` +
     `,"container":null,"context_management":null,"diagnostics":null` +
     `,${stop === undefined ? unstopped : stopMembers(stop)},"usage":${usage}}`
   );

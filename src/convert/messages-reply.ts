@@ -14,15 +14,17 @@ export function convertMessagesReply(answer: ChatAnswer, state: MessagesState): 
   const ids = new ToolIds(state.newId, 'toolu_');
   const callIds = toolCalls.map(({ id }) => ids.take(id));
   const kept = keepWhole(answer, callIds, state.nodeModel);
-  const content: object[] = thinkingBlocks(answer.reasoning, kept.packed);
-  for (const text of [answer.text, answer.refusal]) {
-    if (text.trim() !== '') content.push({ type: 'text', text, citations: null });
-  }
+  const blocks: string[] = thinkingBlocks(answer.reasoning, kept.packed).map((block) =>
+    JSON.stringify(block),
+  );
+  if (answer.text.trim() !== '') blocks.push(textBlock(answer.textJson ?? JSON.stringify(answer.text)));
+  if (answer.refusal.trim() !== '') blocks.push(textBlock(JSON.stringify(answer.refusal)));
   for (const [index, call] of toolCalls.entries()) {
     const { name } = state.names.origin(call.name);
     const input = toolInput(call.arguments, finish);
-    content.push({ type: 'tool_use', id: callIds[index], name, input, caller: directCaller });
+    blocks.push(JSON.stringify({ type: 'tool_use', id: callIds[index], name, input, caller: directCaller }));
   }
+  const content = `[${blocks.join(',')}]`;
   const usedTool = toolCalls.length > 0;
   const refused = answer.refusal !== '';
   const stop = messagesStop({ finish, stopString, usedTool, refused, stopSequences: state.stopSequences });
@@ -37,6 +39,11 @@ export function convertMessagesReply(answer: ChatAnswer, state: MessagesState): 
 
 /** The caller of a tool: the model, not a program of Anthropic's. */
 export const directCaller = { type: 'direct' } as const;
+
+/** A block of text as JSON, from the text as JSON. */
+function textBlock(text: string): string {
+  return `{"type":"text","text":${text},"citations":null}`;
+}
 
 /** Reasoning; what the node needs again is the signature of its last block, or a redacted block. */
 function thinkingBlocks(reasoning: ChatAnswer['reasoning'], packed: string | undefined): object[] {

@@ -121,7 +121,7 @@ class MessagesStream implements ConvertedStream<MessagesOpened> {
     if (this.opened !== undefined) return [];
     this.opened = { id: this.#id };
     const usage = messageUsageJson(noUsage, this.#chat.serviceTier);
-    const message = messageJson(this.#id, this.#state.model, { content: [], stop: undefined, usage });
+    const message = messageJson(this.#id, this.#state.model, { content: '[]', stop: undefined, usage });
     return [namedMembers('message_start', `"message":${message}`)];
   }
 }

@@ -55,9 +55,9 @@ export function messageItem(id: string, status: ItemStatus, content: readonly Me
 
 /**
  * The items as JSON text. Nearly every answer is one message of one text without annotations: it is put together, because
- * `JSON.stringify` of the objects around a text takes as long as of the text.
+ * `JSON.stringify` of the objects around a text takes as long as of the text. `text`: that text as JSON, if it is known.
  */
-export function itemsJson(items: readonly ResponsesItem[]): string {
+export function itemsJson(items: readonly ResponsesItem[], text?: string): string {
   const [item] = items;
   if (item?.type !== 'message' || items.length > 1) return JSON.stringify(items);
   const { id, status, content } = item as MessageItem;
@@ -70,7 +70,7 @@ export function itemsJson(items: readonly ResponsesItem[]): string {
   if (!isPlain) return JSON.stringify(items);
   return (
     `[{"type":"message","id":"${id}","status":"${status}","role":"assistant"` +
-    `,"content":[{"type":"output_text","text":${JSON.stringify(part.text)},"annotations":[],"logprobs":[]}]}]`
+    `,"content":[{"type":"output_text","text":${text ?? JSON.stringify(part.text)},"annotations":[],"logprobs":[]}]}]`
   );
 }
 

@@ -14,6 +14,8 @@ export interface ResponseIdentity {
 export interface ResponseProgress {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   readonly output: readonly ResponsesItem[];
+  /** All text of the output as JSON, if it is known. */
+  readonly textJson?: string | undefined;
   readonly usage?: ChatUsage;
   readonly serviceTier?: string | undefined;
   /** Why it is incomplete. */
@@ -34,7 +36,7 @@ export function responseJson(
     `,"error":${error === undefined ? 'null' : JSON.stringify(error)}` +
     `,"incomplete_details":${reason === undefined ? 'null' : `{"reason":"${reason}"}`},${state.echo}` +
     `,"service_tier":"${isTierLost(serviceTier) ? 'default' : (serviceTier ?? 'default')}"` +
-    `,"output":${itemsJson(progress.output)}` +
+    `,"output":${itemsJson(progress.output, progress.textJson)}` +
     `,"usage":${usage === undefined ? 'null' : usageJson(usage)}}`
   );
 }

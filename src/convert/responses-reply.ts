@@ -34,7 +34,7 @@ export function convertResponsesReply(answer: ChatAnswer, state: ResponsesState)
   const last = output.at(-1);
   if (ending.status === 'incomplete' && last !== undefined)
     output[output.length - 1] = { ...last, status: ending.status };
-  const progress = { ...ending, output, usage, serviceTier };
+  const progress = { ...ending, output, textJson: answer.textJson, usage, serviceTier };
   return { json: responseJson(newIdentity(state), progress, state), lost: lostOf(answer, state, kept) };
 }
 
