@@ -4,7 +4,7 @@ import type { Condition } from '../resources/conditions.ts';
 import type { Reason } from '../resources/reasons.ts';
 import { timeText } from '../resources/time.ts';
 
-/** One condition of an object. The message has no times, counters or ids: else every retry would write the status. */
+/** One condition of an object. The message has no times, counters or ids, because with them every retry would write the status. */
 export interface Observation {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
@@ -22,9 +22,9 @@ const longestMessage = 1_024;
 
 /**
  * The conditions to write: `observations`, and `Reconciling` or `Stalled` (never both true) with the
- * reason and message of the first observation, which must be `Ready`. One that is not true is left out, except that one which
- * another manager left in `before` is set to False, because an apply cannot remove it. `lastTransitionTime` is carried over from
- * `before` where the status of a type did not flip.
+ * reason and message of the first observation, which must be `Ready`. A marker that is not true is left out, unless another manager
+ * left it in `before`: it is then set to False, because an apply cannot remove it. `lastTransitionTime` is taken from
+ * `before` if the status of a type is the same.
  */
 export function conditionList(
   observations: readonly [Observation, ...Observation[]],
@@ -58,8 +58,8 @@ export function conditionList(
 const markerTypes = ['Reconciling', 'Stalled'] as const;
 
 /**
- * Whether another manager wrote this marker: ours say what `Ready` says. `InvalidSpec` is written by a patch, so that an apply cannot
- * remove it either.
+ * Whether another manager wrote this marker: our own have the reason and message of `Ready`. Our `InvalidSpec` counts as another
+ * manager's, because it is written by a patch and an apply cannot remove it.
  */
 function isLeftOver(before: readonly Condition[] | undefined, type: string): boolean {
   const [marker, ready] = [conditionOf(before, type), conditionOf(before, 'Ready')];

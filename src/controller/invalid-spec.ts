@@ -7,8 +7,8 @@ import type { ControllerStore } from './controller-store.ts';
 import type { Reconcile } from './reconciler.ts';
 
 /**
- * The reconcile of a kind, but for an object that does not parse: it gets `Ready=False` and `Stalled=True` with the fields that are
- * wrong, once for each generation. Nothing else of its status changes, because the hashes of a key are there.
+ * The reconcile of a kind, except for objects that do not parse: these get `Ready=False` and `Stalled=True` with the fields that
+ * are wrong, once for each generation. The rest of their status stays, because it holds the hashes of keys.
  */
 export function unlessInvalid(
   kind: Kind,

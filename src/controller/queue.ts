@@ -19,7 +19,7 @@ export interface Backoff {
   readonly longestMs: number;
 }
 
-/** After so many urgent ids in a row a background id is taken: a retry must not wait until nobody changes anything. */
+/** After this many urgent ids in a row one background id is taken, so that retries continue while people make many changes. */
 const urgentInARow = 8;
 
 /** One second doubling to five minutes. */

@@ -56,7 +56,7 @@ async function work(
     await reconcileOnce(reconciler, id, options, signal);
     limit.end();
     queue.done(id);
-    // A reconcile without any I/O never yields to the event loop: 100,000 keys in a row would block a standalone gateway.
+    // Reconciles without I/O do not yield to the event loop, so 100,000 keys in a row would block a standalone gateway.
     if (performance.now() - yielded > longestTurnMs) {
       await new Promise((resolve) => setImmediate(resolve));
       yielded = performance.now();
@@ -82,7 +82,7 @@ async function reconcileOnce(
   const started = clock.now();
   const seconds = (): number => (clock.now() - started) / 1_000;
   const [namespace, resource] = id.split('/');
-  // Made when first used: most reconciles log nothing, and a child logger takes memory.
+  // Created at first use, because most reconciles log nothing and a child logger takes memory.
   let child: Log | undefined;
   const own = (): Log => {
     child ??= log.child({ controller: name, namespace, name: resource, reconcileID: reconcileID() });
@@ -104,7 +104,7 @@ async function reconcileOnce(
     observer.ended(requeueAfterMs === undefined ? 'success' : 'requeue_after', false, seconds());
   } catch (error) {
     const terminal = error instanceof TerminalError;
-    // Another writer was first: reconcile again with the new state. Expected, so it is no error in metrics and log.
+    // Another writer was first, so the id is reconciled again with the new state. This is normal, not an error in metrics and log.
     const raced = error instanceof StoreError && racedReasons.has(error.reason);
     observer.ended(raced ? 'requeue_after' : 'error', terminal, seconds());
     if (signal.aborted) return;
@@ -145,7 +145,7 @@ function reconcileLimit(signal: AbortSignal, clock: Clock, ms: number): Reconcil
   return {
     begin() {
       uses += 1;
-      // Listeners that reconciles did not remove must not accumulate.
+      // A new signal drops the listeners that reconciles did not remove, so that they do not accumulate.
       if (current.signal.aborted || uses > mostUses) renew();
       cancel = clock.after(ms, expire);
       return current.signal;

@@ -37,7 +37,7 @@ function* nodeStandings(store: Store): Iterable<NodeStanding> {
   }
 }
 
-/** Counts resources by their Ready condition, change by change: there may be 100,000, too many to count at a scrape. */
+/** Counts resources by their Ready condition. It updates the counts at each change, because 100,000 resources are too many to count at a scrape. */
 class ReadyCounts {
   readonly #counts = new Map<Kind, Map<string, { ready: string; reason: string; count: number }>>();
 
@@ -74,7 +74,7 @@ class ReadyCounts {
 
 const mostExpiries = 1_000;
 
-/** The keys that expire, kept change by change for the same reason. */
+/** The keys that expire. Updated at each change, because 100,000 keys are too many to read at a scrape. */
 class KeyExpiries {
   readonly #expiries = new Map<string, KeyExpiry>();
 

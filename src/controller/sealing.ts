@@ -6,13 +6,14 @@ import type { ControllerStore } from './controller-store.ts';
 import type { Reconcile } from './reconciler.ts';
 import { TerminalError } from './terminal-error.ts';
 
-/** How often the published key is checked: no watch reports that it was changed, and people would seal to a wrong key. */
+/** How often the published key is checked. No watch reports that somebody changed it, and people would seal to a wrong key. */
 const republishMs = 10 * 60_000;
 
 /**
- * The reconcile of the sealing pair: creates the Secret with an age identity once, keeps an existing one even if a person made it,
- * creates a deleted one again with the identities that this process holds, and publishes the recipient of its newest identity. It logs lines that are no identity. It does not touch a Secret without
- * an identity: a new identity would not open the credentials that were sealed before.
+ * The reconcile of the sealing pair. It creates the Secret with an age identity if there is none; an existing Secret is kept, even
+ * one that a person made. A deleted Secret is created again with the identities that this process holds. The recipient of
+ * the newest identity is published, and lines that are no identity are logged. A Secret without an identity is not
+ * changed, because a new identity would not open the credentials that were sealed before.
  */
 export function sealingReconcile(store: ControllerStore): Reconcile {
   return async (id, { signal, log }) => {

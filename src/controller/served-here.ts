@@ -1,7 +1,7 @@
 import type { Claims } from '../store/claims.ts';
 import type { Reconcile } from './reconciler.ts';
 
-/** The reconcile, but for a namespace that another installation serves: nothing is done there until its claim is gained. */
+/** The reconcile, except that it does nothing in a namespace that another installation serves. */
 export function servedHere(claims: Claims | undefined, reconcile: Reconcile): Reconcile {
   if (claims === undefined) return reconcile;
   return async (id, context) => {

@@ -1,7 +1,7 @@
 /**
  * A call to the API server that did not succeed.
  *
- * `status` is the HTTP status, or 0 when there was no usable answer; `reason` is the server's own word (`NotFound`,
+ * `status` is the HTTP status, or 0 if there was no usable answer; `reason` is the server's own word (`NotFound`,
  * `Conflict`, `Expired` …) or, with status 0, one of ours: `Unreachable`, `Timeout`, `Interrupted`,
  * `ResponseTooLarge`, `InvalidResponse`, `CredentialsUnavailable`. Branch on these two, never on the message, which
  * may quote what was sent.
@@ -9,9 +9,9 @@
 export class ApiError extends Error {
   readonly status: number;
   readonly reason: string;
-  /** How long the server asked to wait, in milliseconds; undefined when it did not. */
+  /** How long the server asked to wait, in milliseconds; undefined if it did not. */
   readonly retryAfterMs: number | undefined;
-  /** What the server blames, field by field, in its own words, which may quote what was sent. */
+  /** The server's own explanations, one for each field. They may quote what was sent. */
   readonly causes: readonly ErrorCause[];
 
   constructor(
@@ -33,7 +33,7 @@ export class ApiError extends Error {
   }
 }
 
-/** One entry of a `Status` object's `details.causes`; what is missing in it is empty. */
+/** One entry of a `Status` object's `details.causes`; a missing member is an empty text. */
 export interface ErrorCause {
   /** `FieldValueInvalid`, `FieldManagerConflict` … */
   readonly reason: string;
@@ -59,7 +59,7 @@ export function statusError(status: number | undefined, body: unknown, retryAfte
   const object: StatusObject = typeof body === 'object' && body !== null ? body : {};
   const code = status ?? (typeof object.code === 'number' ? object.code : 500);
   const causes = Array.isArray(object.details?.causes) ? object.details.causes : [];
-  // A resourceVersion from the future (a restored etcd backup) is a 504 like any other; only the cause distinguishes it.
+  // Only the cause tells a resourceVersion from the future (after a restore of etcd) from other answers of 504.
   const tooLarge = causes.some((cause) => cause?.reason === 'ResourceVersionTooLarge');
   const named = typeof object.reason === 'string' && object.reason !== '' ? object.reason : `HTTP${code}`;
   const message =

@@ -19,7 +19,7 @@ const schemas = {
 };
 
 /**
- * client-node takes the values of a kubeconfig as they are, and calls methods of texts on what may be a number or a list.
+ * Checks the types of a kubeconfig's values, because client-node does not: it calls methods of strings on numbers and lists.
  *
  * @throws Error naming the field of the current context, cluster or user that has another type than kubectl takes
  */

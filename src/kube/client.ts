@@ -29,7 +29,7 @@ export interface ApiRequest {
   signal?: AbortSignal | undefined;
   /** Limit of the whole call in milliseconds: waiting for a place, credentials, retries, body. Default 10,000. */
   timeoutMs?: number | undefined;
-  /** Do not wait for one of the ten places in flight: for lease renewals, which must not queue behind slow lists. */
+  /** Do not count this call against the ten in flight, and do not wait for them. Lease renewals must not wait for slow calls. */
   urgent?: boolean | undefined;
 }
 
@@ -49,13 +49,13 @@ export interface KubeClient {
    */
   request(request: ApiRequest): Promise<unknown>;
   /**
-   * A long answer as it comes, for watches and lists; not counted against the calls in flight. Only the headers have a time
-   * limit (30 s): the reader watches for silence.
+   * Returns a long answer as it arrives, for watches and lists. It does not count against the calls in flight. Only the headers
+   * have a time limit (30 s), so the reader must check for silence.
    *
    * @throws ApiError like `request`, from the call or while reading
    */
   stream(stream: ApiStream): Promise<AsyncIterable<Uint8Array>>;
-  /** The namespace of the kubeconfig context, or of the pod; `default` when it has none. */
+  /** The namespace of the kubeconfig context, or of the pod; `default` if there is none. */
   namespace(): string;
   /** The name of the context and the address of the API server, for people. */
   place(): { readonly context: string; readonly server: string };
@@ -65,20 +65,20 @@ export interface KubeClient {
 
 export interface ClientOptions {
   userAgent: string;
-  /** Calls in flight at once, watches and lists not counted. Default 10. */
+  /** The most calls in flight, without watches and lists. Default 10. */
   inFlight?: number | undefined;
   /** Limit of a call that names none, in milliseconds; default 10,000, 0 for none. */
   timeoutMs?: number | undefined;
   /** Limit of an answer's body, in bytes. Default 64 MiB. */
   responseBytes?: number | undefined;
-  /** Called once per HTTP answer, for rest_client_requests_total; `code` is `<error>` when there was none. */
+  /** Called after each HTTP request, for rest_client_requests_total; `code` is `<error>` if there was no answer. */
   onResponse?: ((response: { code: string; method: string; host: string }) => void) | undefined;
   clock?: Clock | undefined;
 }
 
 /**
- * A client for the cluster that `load` names; it is called again as files may have changed. Nothing is sent before the
- * first request.
+ * A client for the cluster that `load` returns. `load` is called again later, because files may have changed. Nothing is sent
+ * before the first request.
  *
  * @throws what `load` throws
  */
@@ -198,10 +198,10 @@ function queryText(query: Query = {}): string {
 /** How long to wait before a retry; undefined if a retry is unsafe or useless. */
 function retryDelay(call: ApiRequest, error: unknown, retries: number): number | undefined {
   if (!(error instanceof ApiError)) {
-    // The server has just closed a kept-alive connection. Only reads are repeated: a write may have been carried out.
+    // The server closed a reused connection. Only reads are repeated, because a write may have been carried out.
     return retries === 0 && call.method === 'GET' && closedUnderUs(error) ? 0 : undefined;
   }
-  // The server answers 429 before it does anything; a proxy may answer 503 after the server has done it.
+  // The server answers 429 before it starts a call. A proxy may answer 503 after the server carried the call out.
   const harmless = error.status === 429 || (error.status === 503 && call.method !== 'POST');
   return harmless && retries < RETRIES ? error.retryAfterMs : undefined;
 }
@@ -220,8 +220,8 @@ function timedOut(call: ApiRequest, timeoutMs: number): ApiError {
 }
 
 /**
- * Waits for `wait` no longer than until `signal` aborts. Needed where the signal alone does not end the wait: undici
- * keeps a request that is still connecting until the connect timeout, and credentials are shared by all requests.
+ * Waits for `wait`, but not after `signal` aborted. Two waits do not end by the signal alone: undici keeps a request that
+ * is still connecting until the connect timeout, and all requests share the call for credentials.
  */
 async function unlessAborted<T>(signal: AbortSignal, wait: Promise<T>): Promise<T> {
   let giveUp = () => {};
@@ -244,7 +244,7 @@ function noCredentials(cause: unknown): never {
     const what = `${cause.path} cannot be read or run for the cluster's credentials`;
     throw new ApiError(0, reason, `${what} (${code}): restore it`, { cause });
   }
-  // Without the cause: that is the plugin's output, which may hold the credential, and loggers print causes.
-  const message = 'the cluster credentials cannot be had: run kubectl with the same kubeconfig to see why';
+  // The error has no cause, because that is the plugin's output: it may hold the credential, and loggers print causes.
+  const message = 'could not get the cluster credentials: run kubectl with the same kubeconfig to see why';
   throw new ApiError(0, reason, message);
 }

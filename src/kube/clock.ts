@@ -1,8 +1,8 @@
-/** Time as this folder needs it, so that tests need not wait. */
+/** The clock of this folder. Tests replace it, so that they need not wait. */
 export interface Clock {
-  /** Milliseconds that only ever grow; comparable with nothing but each other. */
+  /** Milliseconds that never decrease, from an unknown origin. */
   monotonicMs(): number;
-  /** The wall clock, for text that other machines read. */
+  /** The time of day, for texts that other machines read. */
   wall(): Date;
   /** Runs `run` once after `ms` milliseconds; the returned function cancels it. */
   after(ms: number, run: () => void): () => void;

@@ -52,7 +52,7 @@ function open(tls: Credentials['tls']): Dispatcher {
   const pool = {
     allowH2: false,
     headersTimeout: HEADERS_TIMEOUT_MS,
-    // Watches are silent for a minute at a time; readers of a body have their own deadline.
+    // No timeout, because watches may be silent for a minute; each reader of a body has its own time limit.
     bodyTimeout: 0,
     keepAliveTimeout: IDLE_CONNECTION_MS,
   };

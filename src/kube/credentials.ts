@@ -19,7 +19,7 @@ export interface ClusterConfig {
   readonly context: string;
   readonly server: string;
   readonly namespace: string;
-  /** The current credentials; rejects with the reason when a file or plugin gives none. */
+  /** The current credentials; rejects with the reason if a file or plugin returns none. */
   credentials(): Promise<Credentials>;
 }
 
@@ -28,8 +28,8 @@ const RELOAD_FILES_MS = 1_000;
 const RELOAD_PLUGIN_MS = 10_000;
 
 /**
- * Gives the credentials of the moment. Files (service account token, CA, kubeconfig) are read again at most every
- * 10 s; a plugin is asked again when its credential has expired, or on `renew`.
+ * Keeps the current credentials. Files (service account token, CA, kubeconfig) are read again at most every 10 s. A plugin
+ * runs again when its credential has expired, or on `renew`.
  *
  * `load` reads the configuration from its files; `monotonicMs` is a clock.
  */
@@ -38,14 +38,14 @@ export function followCredentials(load: () => ClusterConfig, monotonicMs: () => 
   let loadedAt = monotonicMs();
   let current: Credentials | undefined;
   let currentAt = 0;
-  // One at a time: ten requests at start must not start ten plugins.
+  // One call at a time, so that ten requests at the start do not start ten plugins.
   let pending: Promise<Credentials> | undefined;
 
   function reload() {
     try {
       config = load();
     } catch (error) {
-      // Somebody is writing the file just now, or broke it: what worked so far may go on working.
+      // The file may be half written or damaged. The former configuration may still work.
       if (current === undefined) throw error;
     }
     loadedAt = monotonicMs();
@@ -80,8 +80,8 @@ export function followCredentials(load: () => ClusterConfig, monotonicMs: () => 
     },
 
     /**
-     * Called when the server refused `used` with a 401: gets newer ones if there may be any, otherwise undefined. Not
-     * more than once a second (files) or ten seconds (plugin), so that a revoked user does not start a plugin per request.
+     * Called if the server refused `used` with a 401. Returns newer credentials; undefined if there are none. It reads files at
+     * most once a second and runs a plugin at most every ten seconds, so that a revoked user does not start one per request.
      */
     async renew(used: Credentials): Promise<Credentials | undefined> {
       if (current !== undefined && current !== used) return current;

@@ -1,14 +1,14 @@
 const begin = ',"managedFields":[{';
-/** Members of an object come sorted by name, and `name`, which every object has, is next. */
+/** Members are sorted by name. `name` follows `managedFields`, and every object has it. */
 const end = '}],"name":"';
 
 /**
- * Cuts `metadata.managedFields` out of a custom resource's JSON text. They are two fifths of a small object, and text that is
- * not parsed costs neither time nor memory. Returns undefined if they are not at the place where the API server writes them;
- * the caller then parses the whole text.
+ * Cuts `metadata.managedFields` out of a custom resource's JSON text, because parsing them costs time and memory: they are two
+ * fifths of a small object. Returns undefined if they are not at the place where the API server writes them; the caller then
+ * parses the whole text.
  *
  * `begin` and `end` cannot occur inside a string, where every quote has a backslash before it, and `fieldsV1` holds no lists.
- * If it did, the cut would leave brackets behind, and the rest would not parse as JSON.
+ * If `fieldsV1` held lists, the cut would leave brackets behind, and the rest would not parse as JSON.
  */
 export function cutManagedFields(json: string): string | undefined {
   const from = json.indexOf(begin);

@@ -2,28 +2,28 @@ import type { WatchEvent } from './watch.ts';
 
 /** Where the objects of a list and its changes go. */
 export interface ReflectSink {
-  /** The complete content as of a version, at the start and after the server forgot the last: what is not in it was deleted. */
+  /** Takes the complete content of a version. Objects that are not in it were deleted. */
   replace(objects: unknown[], resourceVersion: string): void;
   set(object: unknown): void;
-  /** Gets the last state of the deleted object; if `slim` threw, as it came. */
+  /** Takes the last state of a deleted object: slimmed, or as it arrived if `slim` threw. */
   remove(object: unknown): void;
 }
 
 /** What a delivery needs of the options of `reflect`. */
 export interface DeliveryOptions {
   sink: ReflectSink;
-  /** Leave `managedFields` in the objects; two fifths of a small one's text, and of use to editors alone. */
+  /** Leave `managedFields` in the objects. Only editors need them, and they are two fifths of a small object's text. */
   managedFields?: boolean | undefined;
   /**
-   * Called on each object as it arrives, to keep only what is used; `managedFields` are removed before unless asked for.
-   * An object for which it throws is left out, of a list too; deleted, it is removed as it came.
+   * Called for each object as it arrives; returns the part that is kept. `managedFields` were removed before, unless they were
+   * asked for. If it throws, the object is left out; a deleted object is then passed to `remove` as it arrived.
    */
   slim?: ((object: unknown) => unknown) | undefined;
   /** The sink or `slim` threw; the stream goes on with the next object. */
   onSinkError?: ((error: unknown) => void) | undefined;
 }
 
-/** Hands objects to a sink as they are kept. Nothing that the sink or `slim` throws reaches the caller. */
+/** Passes slimmed objects to a sink. Errors that the sink or `slim` throws do not reach the caller. */
 export interface Delivery {
   /** Calls `take` with the slimmed object; skips an object for which `slim` threw. */
   kept(object: unknown, take: (kept: unknown) => void): void;
@@ -49,7 +49,7 @@ export function deliveryTo({ sink, managedFields, slim, onSinkError }: DeliveryO
     kept(object, (slimmed) => {
       last = slimmed;
     });
-    // Even one that cannot be kept: an object that was deleted must not stay in force.
+    // Also if `slim` threw: a deleted object must not stay in force.
     guard(() => sink.remove(last));
   };
   return {
@@ -74,10 +74,10 @@ export function identity(object: unknown, fallback: number): string {
     : `#${fallback}`;
 }
 
-/** Half of an object's size in memory, and of no use to a reader. */
+/** Removes `managedFields`, which are half of an object's size in memory, and which readers do not use. */
 function dropManagedFields(object: unknown) {
   const metadata = (object as Meta | null)?.metadata;
   if (typeof metadata !== 'object' || metadata === null || metadata.managedFields === undefined) return;
-  // Not deleted: V8 would turn the rest into a hash table, which takes more than what was saved.
+  // Not by `delete`, after which V8 stores the object as a hash table, which takes more memory than this saves.
   metadata.managedFields = undefined;
 }

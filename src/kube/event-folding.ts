@@ -9,7 +9,7 @@ export interface ObjectReference {
   uid?: string | undefined;
 }
 
-/** The Event that repetitions of the same thing are counted in. */
+/** An Event, and how often it was repeated. */
 export interface Fold {
   key: string;
   /** Name of the Event object; undefined until it was created. */

@@ -47,8 +47,8 @@ const NOTE_BYTES = 1024;
 const WORD_LENGTH = 128;
 
 /**
- * Writes Events (events.k8s.io/v1) one after another in the background. A repetition of the same reason and note about
- * the same object within ten minutes does not make another Event but counts up the `series` of the first.
+ * Writes Events (events.k8s.io/v1) one after another in the background. If the same reason and note about the same object are
+ * repeated within ten minutes, the count in the first Event's `series` is raised, and no other Event is created.
  */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { client, clock = systemClock, newId = () => randomBytes(8).toString('hex') } = options;

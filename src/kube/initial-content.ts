@@ -2,7 +2,7 @@ import { ApiError } from './api-error.ts';
 import { type Delivery, identity } from './delivery.ts';
 import type { WatchEvent } from './watch.ts';
 
-/** How a complete content can be had. */
+/** The two ways to read a complete content, and the functions that take it. */
 export interface ContentSource {
   /** LIST: calls `take` for each object, and resolves with the version of the list. */
   list(take: (object: unknown) => void): Promise<string>;
@@ -15,17 +15,17 @@ export interface ContentSource {
 }
 
 /**
- * Takes a complete content: by LIST, and if that fails, as it does if the server needs longer than a minute (a million
- * keys), the next time by one streaming request (WatchList, KEP-3157), alternating until one succeeds, which is used from
- * then on. A server that refuses to stream (400, 422) is asked for a list at once.
- * @returns a function that takes the content once and resolves with whether its changes were followed, too, until the
- * stream ended; it throws what the server answered
+ * Reads a complete content, by LIST at first. If that fails, the next attempt uses one streaming request (WatchList, KEP-3157),
+ * then LIST again, alternating; LIST fails if the server needs longer than a minute (a million keys). The one that succeeds is
+ * used from then on. If the server refuses to stream (400, 422), LIST is used at once.
+ * @returns a function that reads the content once. It resolves with true if it also followed the changes until the stream
+ * ended, and throws the ApiError of a failure
  */
 export function initialContent(source: ContentSource, delivery: Delivery): () => Promise<boolean> {
   let streams = false;
   return async () => {
     const isStreamed = streams;
-    // Unless this one succeeds, the other is next: what fails the one need not fail the other.
+    // Set before the request: if it fails, the next one is of the other sort, which may succeed.
     streams = !isStreamed;
     let isComplete = false;
     if (isStreamed) {
@@ -47,7 +47,7 @@ export function initialContent(source: ContentSource, delivery: Delivery): () =>
   };
 }
 
-/** A complete content and then its changes, in one request. */
+/** Reads a complete content and then follows its changes, in one request. */
 async function streamAll(source: ContentSource, delivery: Delivery, onComplete: () => void): Promise<void> {
   let initial: Map<string, unknown> | undefined = new Map();
   const query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
@@ -67,7 +67,7 @@ async function streamAll(source: ContentSource, delivery: Delivery, onComplete: 
   }
 }
 
-/** Whether the server does not take the parameters of a request. */
+/** Whether the server refuses the parameters of a request. */
 export function refusesQuery(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 422 || error.status === 400);
 }

@@ -44,7 +44,7 @@ export class SharedKubeConfig extends KubeConfig implements ClusterConfig {
     this.users = this.users.map((user) => {
       const named = tokenFiles.get(user.name);
       if (named === undefined) return user;
-      // The provider of a pod's service account, which reads the file again as it rotates. As in kubectl, it takes precedence over a token.
+      // This provider reads the file again when the token rotates. As in kubectl, `tokenFile` has precedence over `token`.
       const tokenFile = resolve(dirname(file), named);
       const { token: _, ...rest } = user;
       return { ...rest, authProvider: { name: 'tokenFile', config: { tokenFile } } };
@@ -151,7 +151,7 @@ function defaultFolder(): string | undefined {
   try {
     return join(homedir(), '.kube');
   } catch {
-    // Without HOME, and with a user that /etc/passwd does not know.
+    // HOME is not set, and the user is not in /etc/passwd.
     return undefined;
   }
 }

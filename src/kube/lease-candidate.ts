@@ -13,7 +13,7 @@ export interface LeaseCandidateOptions {
   identity: string;
   /** Labels of a Lease that is created. */
   labels?: Readonly<Record<string, string>> | undefined;
-  /** How long others wait for a holder that does not renew; asked at each write. */
+  /** How long others wait for a holder that does not renew; called at each write. */
   leaseSeconds: () => number;
   /** Limit of each call. */
   timeoutMs: number;
@@ -22,26 +22,26 @@ export interface LeaseCandidateOptions {
   onNewLeader?: ((identity: string) => void) | undefined;
 }
 
-/** One candidate's view of a Lease and what it may do with it. */
+/** One process that wants to hold a Lease. */
 export interface LeaseCandidate {
-  /** Whether the lease is held, judged by our own clock: it runs out a third of its time before others may take it. */
+  /** Whether this candidate holds the lease, by its own clock. It turns false a third of the lease's time before others may take it. */
   isValid(): boolean;
   validForMs(): number;
-  /** Who held the lease when it was last read; empty for nobody. */
+  /** The holder of the lease when it was last read; empty if there was none. */
   holder(): string;
   /** Reads the Lease, to notice that another took it. */
   look(signal: AbortSignal): Promise<void>;
   /** Takes or renews the lease if that is allowed; `isValid` tells the outcome. */
   attempt(signal: AbortSignal): Promise<void>;
-  /** Gives the lease up. Not bound to the signal that stopped us. */
+  /** Gives the lease up. It takes no signal, because it runs after the signal of the process aborted. */
   release(): Promise<void>;
 }
 
 const RENEW_SHARE = 2 / 3;
 
 /**
- * A candidate for a Lease. Whether another holder's lease has run out is judged by our own monotonic clock since we last saw the
- * record change, never by its times.
+ * A candidate for a Lease. It judges by its own monotonic clock whether another holder's lease has expired: by the time since the
+ * record last changed, never by the times in the record.
  */
 export function leaseCandidate(options: LeaseCandidateOptions, clock: Clock): LeaseCandidate {
   const { client, namespace, name, identity, labels, timeoutMs, urgent } = options;
@@ -107,8 +107,8 @@ export function leaseCandidate(options: LeaseCandidateOptions, clock: Clock): Le
         validUntil = began + seconds * 1000 * RENEW_SHARE;
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
-        // Someone else wrote, or deleted it, or our own last write arrived although its answer did not: look, and
-        // decide at the next attempt.
+        // Somebody else wrote or deleted the Lease, or our last write succeeded without an answer. Read it, and decide at
+        // the next attempt.
         if (error.status !== 409 && error.status !== 404) throw error;
         await read(signal);
       }

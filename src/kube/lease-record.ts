@@ -10,7 +10,7 @@ const SPEC = z.looseObject({
   leaseTransitions: z.number().nullish(),
 });
 
-/** A Lease object as far as we look into it; unknown fields are kept, so that writing it back loses none. */
+/** The members of a Lease that we use. Unknown members are kept, so that writing it back loses none. */
 const LEASE = z.looseObject({
   metadata: z.looseObject({ resourceVersion: z.string() }),
   spec: SPEC.optional(),
@@ -25,7 +25,7 @@ export function readLease(answer: unknown): Lease {
   return data;
 }
 
-/** The spec by which `identity` holds the lease from `now` on; keeps the times of a holder that only renews. */
+/** The spec with which `identity` holds the lease from `now` on. A holder that renews keeps its acquire time. */
 export function heldSpec(before: Lease['spec'], identity: string, durationSeconds: number, now: Date) {
   const same = before?.holderIdentity === identity;
   const changes = before?.leaseTransitions ?? 0;
@@ -39,7 +39,7 @@ export function heldSpec(before: Lease['spec'], identity: string, durationSecond
   };
 }
 
-/** The spec by which the holder gives the lease up, so that the next one need not wait. */
+/** The spec with which the holder gives the lease up, so that the next holder need not wait. */
 export function releasedSpec(before: Lease['spec'], now: Date) {
   return { ...before, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(now) };
 }

@@ -2,13 +2,13 @@ import type { KubeClient } from './client.ts';
 import { type Clock, pause, systemClock } from './clock.ts';
 import { leaseCandidate } from './lease-candidate.ts';
 
-/** What the leading work is given. */
+/** What the work of the leader gets. */
 export interface Leadership {
-  /** Aborts when the work is to end: on a stop, and when the lease is lost. */
+  /** Aborts when the work must end: at the stop of the process, or if the lease is lost. */
   signal: AbortSignal;
   /**
-   * Whether the lease still holds. Ask before each write: a stalled event loop fires the timer behind `signal` late.
-   * The lease is no fence, so a write must be harmless even when another leads by the time it arrives.
+   * Whether the lease is still held. Check it before each write, because `signal` aborts late if the event loop stalls.
+   * The API server does not check the lease, so a write must be harmless even if another process leads when it arrives.
    */
   isValid(): boolean;
 }
@@ -18,14 +18,14 @@ export interface LeaderElectionOptions {
   namespace: string;
   /** Name of the Lease; it is created when missing. */
   name: string;
-  /** Unlike any other candidate's, also that of the same pod before a restart: `<pod>_<uuid>`. */
+  /** Unique among all candidates, and different after each restart of a pod: `<pod>_<uuid>`. */
   identity: string;
   signal: AbortSignal;
   /** How long others wait for a leader that does not renew; 15 by default. The other times are shares of it. */
   leaseSeconds?: number | undefined;
   /** The work of the leader; it resolves after `signal` aborted and everything in flight has ended. */
   onStartedLeading: (leadership: Leadership) => Promise<void>;
-  /** Called at once when the lease is lost, the work still ending. The usual answer is to exit the process. */
+  /** Called at once when the lease is lost, while the work is still ending. Usually the process should exit then. */
   onLost?: (() => void) | undefined;
   /** Another holder was seen. */
   onNewLeader?: ((identity: string) => void) | undefined;
@@ -44,11 +44,10 @@ const CALL_SHARE = 1 / 3;
 /**
  * Waits for the Lease, runs `onStartedLeading` while holding it, and releases it when the work has ended.
  *
- * Whether another holder's lease has run out is judged by our own monotonic clock since we last saw the record change,
- * never by its times. Our own runs out two thirds of its time after the start of the last renewal that succeeded, a third
- * before others may take it. Resolves to `lost`, or `stopped` when `signal` aborted or the work ended by itself.
+ * Our own lease ends two thirds of its time after the start of the last renewal that succeeded, a third before others may
+ * take it (`leaseCandidate`). Resolves to `lost`, or to `stopped` if `signal` aborted or the work ended.
  *
- * @throws whatever `onStartedLeading` rejects with, after the release
+ * @throws the error that `onStartedLeading` rejects with, after the release
  */
 export async function runLeaderElection(options: LeaderElectionOptions): Promise<'stopped' | 'lost'> {
   const { signal, clock = systemClock, random = Math.random } = options;
@@ -80,7 +79,7 @@ export async function runLeaderElection(options: LeaderElectionOptions): Promise
   const stop = () => lead.abort(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
 
-  // The lease is renewed for as long as the work takes to end, or another would begin beside it.
+  // The lease is renewed until the work has ended. Otherwise another leader would begin at the same time.
   const renewing = keepRenewed(AbortSignal.any([ended.signal, lost.signal]));
   try {
     await options.onStartedLeading({
@@ -100,7 +99,7 @@ export async function runLeaderElection(options: LeaderElectionOptions): Promise
     while (!over.aborted) {
       await pause(clock, retryMs(), over);
       if (over.aborted) break;
-      // If the work ends during this call, the call is not aborted: the release needs to know the version that it wrote.
+      // The end of the work does not abort this call, because the release needs the version that the call writes.
       await attempt(lost.signal);
       cancel();
       if (candidate.isValid()) cancel = clock.after(candidate.validForMs(), lose);

@@ -1,8 +1,8 @@
 import { ApiError } from './api-error.ts';
 
 /**
- * Splits a stream of bytes into lines at `\n` alone: `node:readline` splits at U+2028 and U+2029 too, which JSON may
- * hold unescaped. What follows the last `\n` is half a line of a broken stream and is dropped, as are empty lines.
+ * Splits a stream of bytes into lines at `\n` only. `node:readline` also splits at U+2028 and U+2029, which JSON may hold
+ * unescaped. Empty lines are dropped, and so is the rest after the last `\n`, which is half a line of a broken stream.
  *
  * @param maxLength limit of one line, in UTF-16 units
  * @throws ApiError `ResponseTooLarge` for a longer line, and whatever the stream throws

@@ -1,7 +1,7 @@
 import { ApiError } from './api-error.ts';
 import { maxObjectLength } from './parse-object.ts';
 
-/** The members of a list other than its objects: its kind and its version. */
+/** The most bytes of a list without its objects: that is only its kind and its version. */
 const maxFrameLength = 64 * 1024;
 
 const quote = 0x22;
@@ -60,7 +60,7 @@ export class ListSplitter {
         at = end;
       } else if (this.#place === 'between') {
         const byte = bytes[at];
-        // Skipping something else would make this a list without objects, and no key would be accepted.
+        // Anything else must not be skipped: the list would seem to have no objects, and no key would be accepted.
         if (byte === openBrace) this.#place = 'inside';
         else if (byte === closeBracket) this.#place = 'after';
         else if (byte === comma || byte === blank || byte === newline) at += 1;

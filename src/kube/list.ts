@@ -77,14 +77,14 @@ export async function listObjects(
       }
     }
     const list = readList(parseObject(splitter.frame, false), path);
-    // A partial list, although no limit was requested: if it were taken for the whole, the missing keys would be refused.
+    // The list is partial although no limit was requested. If it counted as complete, the missing keys would be refused.
     if (!list.next) return list.resourceVersion;
     mustGoOn(list.next, next, path);
     next = list.next;
   }
 }
 
-/** A list whose next page is the same page would be read until memory is exhausted. */
+/** Throws if the next page of a list is the same page: reading would go on until memory is exhausted. */
 function mustGoOn(next: string | undefined, asked: string | undefined, path: string): void {
   if (!next || next !== asked) return;
   throw new ApiError(0, 'InvalidResponse', `the list of ${path} names the same page again`);

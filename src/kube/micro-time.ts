@@ -1,4 +1,4 @@
-/** A time as Kubernetes' MicroTime: exactly six fraction digits, where `toISOString` gives three and is refused. */
+/** A time as Kubernetes' MicroTime, which needs exactly six fraction digits; `toISOString` writes three. */
 export function microTime(time: Date): string {
   return time.toISOString().replace('Z', '000Z');
 }

@@ -1,9 +1,9 @@
 import { cutManagedFields } from './cut-managed-fields.ts';
 
-/** The longest text of an object: etcd takes 1.5 MiB of it; JSON text may be some times larger. */
+/** The longest JSON text of an object. etcd stores at most 1.5 MiB, and JSON may be several times larger. */
 export const maxObjectLength: number = 16 * 1024 * 1024;
 
-/** Parses JSON text that an API server wrote, without `metadata.managedFields` where they are not wanted; undefined where it is no JSON. */
+/** Parses JSON text of an API server, without `metadata.managedFields` if `dropsManagedFields`; undefined if it is not JSON. */
 export function parseObject(json: string, dropsManagedFields: boolean): unknown {
   const short = dropsManagedFields ? cutManagedFields(json) : undefined;
   return (short === undefined ? undefined : parse(short)) ?? parse(json);

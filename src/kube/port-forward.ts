@@ -30,7 +30,7 @@ export async function forwardPort(
     open.add(socket);
     socket.on('close', () => open.delete(socket));
     socket.on('error', () => {});
-    // Nothing is lost until then: the socket is read only after the other end is connected.
+    // The socket is read only after the other end is connected, so that no byte is lost.
     socket.pause();
     failure = undefined;
     // The kubelet's error, for example that no process listens on the pod's port; the kubelet then closes the connection.

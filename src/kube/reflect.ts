@@ -17,22 +17,22 @@ export interface ReflectOptions extends DeliveryOptions {
   /** Ask for name, labels and other metadata only (PartialObjectMetadata): Secrets' data then never comes here. */
   metadataOnly?: boolean | undefined;
   signal: AbortSignal;
-  /** Runs a list when it may: `limitInFlight`, for many lists that start at the same time. */
+  /** Limits how many lists run at the same time (`limitInFlight`), if many are followed. */
   inTurn?: ReturnType<typeof limitInFlight> | undefined;
   clock?: Clock | undefined;
   /** Numbers in [0, 1). */
   random?: (() => number) | undefined;
-  /** The watch ended and starts again in `waitMs`; also called for each 401 and 403, which are retried indefinitely. */
+  /** The watch ended and starts again in `waitMs`. Also called for each 401 and 403, which are retried indefinitely. */
   onRestart?: ((reason: RestartReason, error: unknown, waitMs: number) => void) | undefined;
-  /** A complete list begins although there was one before. */
+  /** A complete list begins, and it is not the first. */
   onRelist?: (() => void) | undefined;
-  /** The server's versions are older than what was seen: an older state of its data is in place (a restored backup). */
+  /** The server has older versions than were seen before, because a backup of its data was restored. */
   onTurnedBack?: (() => void) | undefined;
   /** The server no longer serves this resource (its CRD was deleted): the sink has been emptied. */
   onGone?: (() => void) | undefined;
-  /** The server has accepted a watch: it refuses and fails no longer. */
+  /** The server accepted a watch, so an earlier refusal or failure is over. */
   onOpen?: (() => void) | undefined;
-  /** A sign of life: an event, a bookmark or a complete list. */
+  /** The server sent an event, a bookmark or a complete list. */
   onEvent?: (() => void) | undefined;
 }
 
@@ -103,9 +103,9 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   );
 
   /**
-   * The server accepts a watch from a version that it has not reached yet, and is silent for hours, while keys are
-   * revoked. It refuses a list no older than that version (`ResourceVersionTooLarge`). Data is exchanged only while no
-   * server answers, so asking after a failure is enough.
+   * Checks that the server has reached a version. It accepts a watch from a later version and sends nothing for hours, while
+   * keys are revoked; but it refuses a list from that version (`ResourceVersionTooLarge`). A backup is only restored while no
+   * server answers, so a check after a failure is enough.
    */
   async function askWhetherReached(known: string) {
     const query = {
@@ -134,7 +134,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
 
   async function emptyIfGone() {
     if (!filled || gone) return;
-    // A server that cannot tell leaves the content as it is.
+    // If this cannot be found out, the content stays.
     const served = await isServed(client, path, signal).catch(() => true);
     if (served || signal.aborted) return;
     version = undefined;

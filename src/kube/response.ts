@@ -14,7 +14,7 @@ const ERROR_BYTES = 64 * 1024;
 export async function readText(body: Body, limit: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // Leaving the loop by a throw destroys the body, and with it the connection.
+  // A throw in this loop destroys the body, and with it the connection.
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
     if (size > limit) {
@@ -46,7 +46,7 @@ export async function* readStream(body: Body, path: string, signal: AbortSignal)
   }
 }
 
-/** Names a fault of the network, or of TLS, as an ApiError; an ApiError stays what it is. */
+/** Converts an error of the network or of TLS to an ApiError. */
 export function toApiError(error: unknown, path: string): ApiError {
   if (error instanceof ApiError) return error;
   const named = errorCode(error);

@@ -28,9 +28,9 @@ export function restartReason(fault: unknown): RestartReason {
   return reasons.find(([, applies]) => applies(fault))?.[0] ?? 'error';
 }
 
-/** A watch that the server closed after this time has reached the end that was agreed on. */
+/** A watch that the server closed after this time ended normally. */
 const livedMs = 60_000;
-/** Spreads the watches of a fleet that a server ends together. */
+/** The longest wait after a normal end: it spreads the watches that a server ends at the same time. */
 const resumeSpreadMs = 100;
 
 /** How long to wait before a watch is started again. */
@@ -52,8 +52,8 @@ export function restartPolicy(random: () => number): RestartPolicy {
       mayHurry = true;
     },
     waitMs(reason, fault, ranMs) {
-      // The first answer after an outage, mostly a 410: the long wait of the outage would keep revoked keys valid for
-      // another half a minute. Once until something is received, or a failing server would be asked without a pause.
+      // At the first answer after an outage, mostly a 410, the waits begin again with the shortest: a long one would keep
+      // revoked keys valid for half a minute more. Only once until something is received, because a server may keep failing.
       const isReached = !(fault instanceof ApiError && fault.status === 0);
       if (isReached && !wasReached && mayHurry) {
         backoff.reset();
@@ -61,8 +61,8 @@ export function restartPolicy(random: () => number): RestartPolicy {
       }
       wasReached = isReached;
       if (reason === 'closed' && ranMs > livedMs) {
-        // A quiet server without bookmarks ends a good watch without an event. Nothing has to recover: a key that is
-        // revoked now must not wait for the watch.
+        // A watch without changes may end normally without an event or a bookmark. That is no failure, so the next watch starts
+        // at once: a key that is revoked now must not stay valid during a wait.
         backoff.reset();
         return random() * resumeSpreadMs;
       }

@@ -11,9 +11,9 @@ const resourceList = z.object({
 });
 
 /**
- * Whether the API server serves the resource of a list's path, in any version of its group, by its own discovery: a 404
- * alone may come from something between here and there, and a version that is served no more leaves the objects where they
- * are. Core resources always are served.
+ * Whether the API server serves the resource of a list's path in any version of its group, by its discovery. A 404 alone is
+ * no proof, because a proxy may answer it, and because the objects still exist if only one version is not served any more.
+ * Core resources are always served.
  *
  * @throws ApiError as `KubeClient.request`; z.ZodError for an answer that no API server gives
  */

@@ -41,7 +41,7 @@ export function createObject(
   return client.request({ ...writeQuery(options), method: 'POST', path, body });
 }
 
-/** Replaces an object whole; with `metadata.resourceVersion` in it, 409 `Conflict` when it has changed since. */
+/** Replaces the whole object. With `metadata.resourceVersion` in it, 409 `Conflict` if the object has changed since. */
 export function replaceObject(
   client: KubeClient,
   path: string,
@@ -118,7 +118,7 @@ export function deleteObject(
 ): Promise<unknown> {
   const { uid, resourceVersion, dryRun, ...call } = options;
   const preconditions = { uid, resourceVersion };
-  // In the body: the server reads no options from the query of a DELETE that has one.
+  // `dryRun` is in the body, because the server ignores options in the query of a DELETE with a body.
   const dry = dryRun === true ? { dryRun: ['All'] } : {};
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, ...dry };
   return client.request({ ...call, method: 'DELETE', path, body });

@@ -9,7 +9,7 @@ export interface WatchRequest {
   path: string;
   query?: Record<string, string | number | boolean | undefined> | undefined;
   accept?: string | undefined;
-  /** The caller does not use `metadata.managedFields`: they may be missing from the objects. */
+  /** The objects may come without `metadata.managedFields`, because the caller does not use them. */
   dropsManagedFields?: boolean | undefined;
   /** The server has accepted the watch. Events may come much later. */
   onOpen?: (() => void) | undefined;
@@ -45,7 +45,7 @@ export async function* watchEvents(
   }
 }
 
-/** Not by a schema, which would take half a second for the 100,000 objects at a start, to read three members. */
+/** Reads three members of an event. A schema would need half a second for the 100,000 objects at the start. */
 function readEvent(line: string, { path, dropsManagedFields }: WatchRequest): WatchEvent | undefined {
   const event = membersOf(parseObject(line, dropsManagedFields === true));
   const { type, object } = event;

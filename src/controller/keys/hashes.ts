@@ -11,7 +11,7 @@ export interface CurrentKey {
 
 const mostHashes = 16;
 const dayMs = 86_400_000;
-/** How far ahead another replica's clock may be. A time that is further in the future is taken for now. */
+/** How far ahead another replica's clock may be. A time that is further in the future counts as now. */
 const skewMs = 60_000;
 
 /** When `spec.rotation.every` issues the key that follows `current`, in milliseconds since 1970; undefined if it never does. */
@@ -30,9 +30,9 @@ export function nextRotationMs(
 
 /**
  * The hashes in force, the newest first. The Secret decides: a key that is in it and not in the status was issued before a
- * crash, and is added. The previous key stays valid for `overlapSeconds` only if the revision rose (a rotation). If its
- * Secret was deleted or changed otherwise, it ends at once, with every older one. A shorter `overlapSeconds` also shortens
- * overlaps that have begun.
+ * crash, and is added. The previous key stays valid for `overlapSeconds` only if the revision rose (a rotation). If the
+ * Secret was deleted or changed for another reason, the previous key and all older ones end at once. A shorter
+ * `overlapSeconds` also shortens overlaps that have begun.
  */
 export function nextHashes(
   before: readonly IssuedHash[],

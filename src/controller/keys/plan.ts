@@ -67,7 +67,7 @@ const readyRules: readonly Rule[] = [
           'False',
           'Failed',
           `The Secret "${key.spec.secretName}" could not be read or written: ${failure}. It is tried again.`,
-          // Refused by a Role, a quota or an admission policy: only a change of one helps.
+          // A Role, a quota or an admission policy refuses it, so retries fail until somebody changes that.
           'Stalled',
         ]
       : undefined,
@@ -89,7 +89,7 @@ const readyRules: readonly Rule[] = [
           'Stalled',
         ]
       : undefined,
-  // Disabled is what the spec asks for: a pipeline that waits for the apply must not wait for this key.
+  // A disabled key is as its spec says, so it is settled: a pipeline that waits for the apply must not fail.
   ({ key }) =>
     key.spec.enabled
       ? undefined
@@ -108,7 +108,7 @@ const readyRules: readonly Rule[] = [
       ? [
           'True',
           'ExpiresSoon',
-          'spec.expirationTime is less than seven days away; the key then opens nothing. Move it, or give the callers another key.',
+          'The key expires in less than seven days (spec.expirationTime). Set a later time, or give the callers another key.',
           'Settled',
         ]
       : undefined,
@@ -127,7 +127,7 @@ const readyRules: readonly Rule[] = [
       : undefined,
 ];
 
-/** Decides about the status of a key. Pure: after the status was written, the same facts give nothing to write. */
+/** Decides about the status of a key. Pure. If the stored status is the one it would write, it returns no status. */
 export function planKey(facts: KeyFacts): KeyPlan {
   const { key, nowMs } = facts;
   const generation = key.metadata.generation ?? 0;
@@ -166,14 +166,14 @@ function verdictOf(facts: KeyFacts, overlaps: boolean): Verdict {
   return ['True', 'KeyAccepted', 'The key with the given hash is in force.', 'Settled'];
 }
 
-/** Names an object, but not one of another namespace: its name is not shown here. */
+/** Names an object, but hides the name of one in another namespace. */
 function olderOne({ kind, metadata }: Key, { metadata: { namespace } }: Key): string {
   if (metadata.namespace !== namespace) return 'An older object of another namespace';
   return `The older ${kind} "${metadata.name}"`;
 }
 
 function hashesOf({ key, secret, current, contestedBy, nowMs }: KeyFacts): NonNullable<KeyStatus['hashes']> {
-  // If the Secret cannot be read now, its key must not end because of that.
+  // A key must not end because its Secret cannot be read at the moment.
   if (secret === 'Failed') return key.status?.hashes ?? [];
   if (contestedBy !== undefined || key.metadata.deletionTimestamp !== undefined) return [];
   const { hash, hint, secretName, rotation } = key.spec;
@@ -191,11 +191,11 @@ function retiredOf(facts: KeyFacts, hashes: NonNullable<KeyStatus['hashes']>): s
   const { key, secret, current, refused, held } = facts;
   const isKept = secret === 'NotUsed' || secret === 'Failed' || key.metadata.deletionTimestamp !== undefined;
   if (isKept) return key.status?.retiredHashes ?? [];
-  // While an older object claims the hash, the key in the Secret is in no status, and takes effect when that object is deleted.
+  // A contested key in the Secret is not retired: it takes effect when the older object that claims its hash is deleted.
   return nextRetired(key.status, hashes, { refused, held: held ?? current?.hash });
 }
 
-/** Until when the condition says that a former key was refused: counted from the issue of the key that replaced it. */
+/** When the condition stops saying that a former key was refused: `refusalShownMs` after the replacement was issued. */
 function refusalEndsMs({ key, refused, current, nowMs }: KeyFacts): number | undefined {
   if (refused !== undefined) return nowMs + refusalShownMs;
   const [head] = key.status?.hashes ?? [];
@@ -210,7 +210,7 @@ function isExpired({ key, nowMs }: KeyFacts): boolean {
   return (timeOf(key.spec.expirationTime) ?? Number.POSITIVE_INFINITY) <= nowMs;
 }
 
-/** When people are warned that a key expires. A key that lives no longer than that is meant to be short-lived. */
+/** When the condition begins to warn that a key expires; undefined for short-lived keys (`isLongLived`). */
 function warningMs({ metadata, spec }: Key): number | undefined {
   const expiresMs = timeOf(spec.expirationTime);
   if (expiresMs === undefined || !isLongLived(metadata.creationTimestamp, expiresMs)) return undefined;

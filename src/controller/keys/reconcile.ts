@@ -39,7 +39,7 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     if (key.kind === 'APIKey') await store.writeStatus('APIKey', key, status, signal);
     else await store.writeStatus('MasterKey', key, status, signal);
     const shown = store.get(kind, key.metadata.namespace, key.metadata.name);
-    // With its new version: the API server refuses a second write over the version of the first.
+    // Returns the new version of the key: a second write over the old version would be refused.
     return shown !== undefined && isDeepStrictEqual(shown.status, status) ? shown : { ...key, status };
   }
 
@@ -91,7 +91,7 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     if (shown === undefined) return {};
     const { facts, awaits } = await secured(shown, context).catch(async (error: unknown) => {
       if (error instanceof StoreError && (error.reason === 'Forbidden' || error.reason === 'Invalid')) {
-        // The person who must act on it may not be able to read this log, but reads the condition.
+        // Also written as a condition, because the person who can fix it may not be able to read this log.
         await publish(failedFacts(shown, error.message, tools), signal);
       }
       throw error;

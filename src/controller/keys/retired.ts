@@ -16,11 +16,11 @@ export function isFormer({ status }: Key, hash: string): boolean {
 }
 
 /**
- * The hashes that ended, the newest first. A refused one moves to the front: otherwise a program that writes an old copy again and
+ * The hashes that ended, the newest first. A refused one moves to the front. Otherwise a program that writes an old copy again and
  * again would retire so many keys that the old one is forgotten.
  *
- * `held` is the hash of a key in a Secret that the object does not own, as after a restore: the owner may be set again, so its
- * key has not ended.
+ * `held` is the hash of a key in a Secret that the object does not own, as after a restore. It is not among the hashes that
+ * ended, because the object may own the Secret again.
  */
 export function nextRetired(
   before: KeyStatus | undefined,

@@ -17,11 +17,11 @@ import {
 export type SecretStep =
   /** Nothing: the Secret is correct, or the key is given by its hash. */
   | { readonly step: 'Keep' }
-  /** There is none: issue a key into a new one. */
+  /** There is no Secret: issue a key into a new one. */
   | { readonly step: 'Create' }
   /**
-   * Issue another key into it. `Rotated`: the revision was raised, or a rotation is due; `Reissued`: it holds no valid key;
-   * `Refused`: it holds a former one.
+   * Issue another key into the Secret. `Rotated`: the revision was raised, or a rotation is due. `Reissued`: the Secret holds
+   * no valid key. `Refused`: it holds a former key.
    */
   | {
       readonly step: 'Issue';
@@ -29,13 +29,13 @@ export type SecretStep =
       /** How many scheduled rotations there are with this one. */
       readonly scheduled: number;
     }
-  /** Its key is correct, another entry is not. */
+  /** The key in the Secret is correct, but another entry is not. */
   | { readonly step: 'Refresh'; readonly content: SecretContent }
-  /** It was made for a key of this name and has no owner any more, as after a restore: own it, then decide again. */
+  /** The Secret was made for a key of this name and has no owner any more, as after a restore: own it, then decide again. */
   | { readonly step: 'Adopt' }
-  /** It belongs to another owner. */
+  /** The Secret belongs to another owner. */
   | { readonly step: 'Conflict' }
-  /** It is being deleted: wait until it is deleted. */
+  /** The Secret is being deleted: wait for the end of that. */
   | { readonly step: 'Wait' };
 
 interface Facts {
@@ -68,7 +68,7 @@ const rules: readonly Rule[] = [
       : { step: 'Issue', cause: 'Reissued', scheduled: scheduledIn(key, secret) },
   ({ key, secret }) => {
     if (secret === undefined || !isFormer(key, hashKeyText(textOf(secret) ?? ''))) return undefined;
-    // An old copy may bring its old counts along: those of the status are at least as high.
+    // The annotations of an old copy may have old counts, so the higher one of them and the status counts.
     const scheduled = Math.max(scheduledIn(key, secret), issuedRevision(key) - wantedRevision(key));
     return { step: 'Issue', cause: 'Refused', scheduled };
   },
@@ -91,8 +91,8 @@ const rules: readonly Rule[] = [
 ];
 
 /**
- * Only where the object asks for it: otherwise deleting a key and creating it again would not revoke its text, if that is
- * done before the garbage collector deletes the Secret.
+ * Whether the key may own a Secret without owner. Only if the key asks for it: otherwise deleting a key and creating it again
+ * before the garbage collector deletes the Secret would not revoke the key text.
  */
 function isAdoptable(key: Key, secret: Secret): boolean {
   return (
@@ -113,20 +113,20 @@ export function secretStep(facts: Facts): SecretStep {
   return { step: 'Keep' };
 }
 
-/** A key that is in the Secret and not yet in the status was just issued: a crash came between the two writes. */
+/** Whether a rotation by schedule is due. A key that is in the Secret but not in the status was just issued before a crash. */
 function isRotationDue(key: Key, secret: Secret, nowMs: number): boolean {
   const [head] = key.status?.hashes ?? [];
   if (head === undefined || head.hash !== hashKeyText(textOf(secret) ?? '')) return false;
   return (nextRotationMs(key, head, nowMs) ?? Number.POSITIVE_INFINITY) <= nowMs;
 }
 
-/** How many scheduled rotations led to the key in a Secret. One that lost its annotations has those that the status implies. */
+/** How many scheduled rotations led to the key in a Secret: by its annotation, or by the status if the annotation was removed. */
 function scheduledIn(key: Key, secret: Secret): number {
   const isLost = revisionOf(secret) === undefined;
   return scheduledOf(secret) ?? (isLost ? Math.max(0, issuedRevision(key) - wantedRevision(key)) : 0);
 }
 
-/** The revision of the current key by the status, for a Secret that lost its annotation. */
+/** The revision of the current key by the status, for a Secret whose annotation was removed. */
 export function issuedRevision(key: Key): number {
   return key.status?.hashes?.find(({ expirationTime }) => expirationTime === undefined)?.revision ?? 0;
 }

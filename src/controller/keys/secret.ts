@@ -5,7 +5,7 @@ import type { Key } from './key.ts';
 const revisionAnnotation = 'modelgateway.dev/key-revision';
 /** The annotation with the number of keys that `spec.rotation.every` has issued; part of the revision. */
 const scheduledAnnotation = 'modelgateway.dev/key-scheduled-rotations';
-/** The annotation with the name of the key that a Secret was made for, which a backup keeps where it drops owner references. */
+/** The annotation with the name of the key that a Secret was made for. Unlike owner references, backups keep it. */
 const keyAnnotation = 'modelgateway.dev/key';
 const managedBy = { 'app.kubernetes.io/managed-by': 'model-gateway' };
 
@@ -38,7 +38,7 @@ export function newSecret(key: Key, name: string, content: SecretContent): Secre
   };
 }
 
-/** What to apply to an owned Secret for it to have the required content. */
+/** What to apply to an owned Secret so that it has the required content. */
 export function changedSecret(key: Key, { metadata }: Secret, content: SecretContent): Secret {
   const { name, uid, resourceVersion } = metadata;
   const made = newSecret(key, name, content);
@@ -72,7 +72,7 @@ export function isCurrent(key: Key, secret: Secret, content: SecretContent): boo
   );
 }
 
-/** Who owns a Secret: this key, an earlier resource of its name (garbage collection will delete the Secret), another owner, or none. */
+/** Who owns a Secret: this key, a deleted resource of the key's name (garbage collection will delete the Secret), another owner, or none. */
 export function ownerOf(key: Key, secret: Secret): 'Own' | 'Former' | 'Foreign' | 'None' {
   const owner = secret.metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined) return 'None';
@@ -81,7 +81,7 @@ export function ownerOf(key: Key, secret: Secret): 'Own' | 'Former' | 'Foreign' 
   return owner.uid === key.metadata.uid ? 'Own' : 'Former';
 }
 
-/** Whether a Secret was made for a key of this name: only such a one may be taken up again. */
+/** Whether a Secret was made for a key of this name. Only such a Secret may be adopted. */
 export function wasMadeFor(key: Key, secret: Secret): boolean {
   return secret.metadata.annotations?.[keyAnnotation] === key.metadata.name;
 }

@@ -7,7 +7,7 @@ export interface ContactLimits {
   readonly perHost: number;
 }
 
-/** Who asks whom: nodes of one namespace at one host wait in the same place. */
+/** The namespace that contacts, and the host that is contacted. Contacts with the same two share one lane. */
 export interface Place {
   readonly namespace: string;
   readonly host: string;
@@ -33,9 +33,9 @@ interface Namespace {
 }
 
 /**
- * Limits the contacts with upstreams. The next one is of the namespace that has the fewest under way, so that nodes of one team
- * that hang do not delay those of another, not even at the same host. Within a namespace hosts take turns; within a host, urgent
- * contacts come first. A namespace has at most a quarter of the contacts with one host.
+ * Limits the contacts with upstreams. The next contact is for the namespace with the fewest contacts under way, so that hanging
+ * nodes of one team do not delay those of another, even at the same host. Within a namespace hosts take turns; within a host,
+ * urgent contacts come first. A namespace has at most a quarter of the contacts with one host.
  */
 export class Contacts {
   readonly #limits: ContactLimits;
@@ -80,7 +80,7 @@ export class Contacts {
     }
   }
 
-  /** Where a contact may start now; undefined if nowhere. */
+  /** The lane whose next contact may start now; undefined if there is none. */
   #next(): Place | undefined {
     let best: (Place & { running: number }) | undefined;
     for (const [namespace, { running, lanes }] of this.#namespaces) {
@@ -118,7 +118,7 @@ export class Contacts {
     this.#observe(this.#running);
   }
 
-  /** Lets the others come first. */
+  /** Moves a namespace, and the host within it, behind the others. */
   #requeue({ namespace, host }: Place, own: Namespace, lane: Lane): void {
     own.lanes.delete(host);
     own.lanes.set(host, lane);

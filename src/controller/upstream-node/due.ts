@@ -97,7 +97,7 @@ const checkCauses: readonly Cause[] = [
   },
 ];
 
-/** How a sync is done that does not contact the node: `Manual` is one, `Postponed` leaves the contact to its schedule. */
+/** How a due sync is done without contacting the node: `Manual` applies the manual list, `Postponed` waits for the schedule. */
 export type LocalSync = 'Manual' | 'Postponed' | undefined;
 
 /** Whether the manual list is enough for the sync that is due, so that the node is not contacted. */
@@ -107,7 +107,7 @@ export function localSync(gathered: Gathered): LocalSync {
     return first(localSyncCauses, gathered) === undefined ? undefined : 'Manual';
   }
   const isNew = neverSynced(gathered) !== undefined && requested(gathered) === undefined;
-  // While syncs are suspended no contact follows a change of the connection.
+  // While syncs are suspended, a change of the connection does not lead to a sync.
   const isAwaited = isDiscovering(node) && connectionChanged(gathered);
   return isNew && hasManualList(node) && !isAwaited ? 'Postponed' : undefined;
 }

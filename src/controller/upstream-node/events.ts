@@ -41,7 +41,7 @@ export function nodeEvents(
   return [...events, ...[listless, phase].filter((event) => event !== undefined)];
 }
 
-/** A node without a listing and without models stays idle, so that no change of its phase shows what is missing. */
+/** The Event for a node without a listing and without models. It stays idle, so no change of phase would report this. */
 function listlessEvent(
   before: UpstreamNodeStatus | undefined,
   after: UpstreamNodeStatus,

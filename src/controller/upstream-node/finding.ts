@@ -4,7 +4,7 @@ import { hasManualList, isDiscovering } from './models.ts';
 import { isUnwatched } from './readiness.ts';
 import { type Health, healthOfSync, judgeHealth, judgeSync, type SyncVerdict } from './verdict.ts';
 
-/** The news of a node: the answer of a contact, or a sync by the manual list. */
+/** What is new about a node since the last plan: the result of a contact, or a sync by the manual list. */
 export interface Finding {
   readonly health: Health | undefined;
   readonly sync: SyncVerdict | undefined;
@@ -13,7 +13,7 @@ export interface Finding {
   readonly changed: boolean;
 }
 
-/** The news of a node. */
+/** Judges what is new about a node since the last plan. */
 export function finding(gathered: Gathered): Finding {
   const { contact, node, credentials } = gathered;
   const isResolved = credentials.state === 'Resolved';

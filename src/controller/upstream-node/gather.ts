@@ -13,8 +13,8 @@ export interface Gathered {
   readonly node: UpstreamNode;
   readonly credentials: Credentials;
   /**
-   * A digest of everything that decides how the node is reached, the credential included. The version of a Secret would not
-   * do, because it also changes with its labels. Kept in memory only: a weak credential could be guessed from its digest.
+   * A digest of everything that decides how the node is reached, with the credential. The version of a Secret is no
+   * replacement, because it also changes with the labels. Kept in memory only: a weak credential could be guessed from its digest.
    */
   readonly connectionKey: string;
   /** The version of the credential for `status.syncedWith`: of the Secrets, or of the sealed text. */

@@ -5,7 +5,7 @@ import type { Answer } from './verdict.ts';
 export interface NodeMemory {
   /** When this process first saw the node, in milliseconds since 1970. */
   readonly sinceMs: number;
-  /** Contacts that ended, and the last one's end. */
+  /** How many contacts ended, and when the last one did. */
   readonly contacts: number;
   readonly lastContactMs: number | undefined;
   /** Contacts in a row that could not reach the node (for `failureThreshold`), and syncs in a row that failed. */
@@ -18,7 +18,7 @@ export interface NodeMemory {
   /** The connection changed while this process ran, and no contact has ended since. */
   readonly connectionChanged: boolean;
   readonly discovery: 'Always' | 'Never' | undefined;
-  /** `spec.sync.models` of the last sync, or narrower patterns since, for which the listing is enough. */
+  /** `spec.sync.models` of the last sync, or newer patterns that admit no more models than those. */
   readonly patterns: { readonly models: ModelPatterns } | undefined;
 }
 

@@ -4,7 +4,8 @@ import { modelFilter } from './model-filter.ts';
 import type { ListedModels } from './verdict.ts';
 
 /**
- * The node's own list: its models, that it has no listing, or that it was not asked (`Unasked`).
+ * What a sync learnt of the node's own list: its models, that there is no listing, or nothing because the node was not asked
+ * (`Unasked`).
  */
 export type Listing =
   | ({ readonly kind: 'Names' } & ListedModels)
@@ -36,11 +37,11 @@ const maxModelBytes = 640 * 1_024;
 const longestName = 512;
 
 /**
- * The models of a node: the discovered ones that `spec.sync.models` lets through, and the manual ones. Without a new listing the
- * discovered ones stay as they are, so that a change of the manual list applies at once. A model known before keeps
- * what it started as (`newModels` says nothing of it any more); manual models start enabled; a wish in `spec.models`
- * wins. What a discovered one started as is kept apart, so that taking a wish back takes back what it did.
- * Sorted by name. Beyond the bounds manual models stay first, then those known before.
+ * The models of a node: the discovered ones that `spec.sync.models` admits, and the manual ones. Without a new listing the
+ * discovered ones stay as they are, so that a change of the manual list applies at once. `newModels` decides whether a
+ * discovered model starts enabled, and this is kept when `newModels` changes; manual models start enabled. An entry in
+ * `spec.models` has precedence; if it is removed, the model is again what it started as.
+ * Sorted by name. Beyond the bounds manual models have precedence, then those known before.
  */
 export function mergeModels(
   before: readonly StatusModel[],
@@ -126,7 +127,7 @@ function discovered(
 const modelName = /^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$/;
 
 function isModelName(name: string): boolean {
-  // An API server replaces a lone surrogate, so that the name would be removed and added with each sync.
+  // The API server stores a lone surrogate as another character, so each sync would remove and add the name.
   return name.length <= longestName && name !== '*' && name.isWellFormed() && modelName.test(name);
 }
 

@@ -26,16 +26,16 @@ export interface NodePlan {
   readonly memory: NodeMemory;
 }
 
-/** The status says when a node was checked at most this much too early. */
+/** A successful check without news writes its time only if the time in the status is older than this. */
 const checkTimeGrainMs = 300_000;
 
 /**
  * Decides about one node. Pure: the same facts give the same plan, and after a plan was carried out the next one writes
- * nothing. First the contact that ended changes the status, then what is due next follows from that status.
+ * nothing. First it computes the status with the contact that ended; then it derives from that status what is due next.
  */
 export function plan(gathered: Gathered): NodePlan {
   const { node, credentials, memory, nowMs } = gathered;
-  // The credential is not known yet, because the process starts: the conditions of the status are kept.
+  // While the process starts, the credential is not known yet, so the status and its conditions are kept.
   if (credentials.state === 'Pending' && (node.status?.conditions ?? []).length > 0) {
     return { status: undefined, events: [], contact: undefined, nextDueMs: undefined, memory };
   }
@@ -80,7 +80,7 @@ function remember(gathered: Gathered, { health, sync, changed }: Finding): NodeM
   const isNew = memory.connectionKey !== undefined && memory.connectionKey !== connectionKey;
   const base: NodeMemory = {
     ...memory,
-    // A credential that is read for the first time has not changed.
+    // A pending credential keeps the key, so that its first reading does not count as a change.
     connectionKey: credentials.state === 'Pending' ? memory.connectionKey : connectionKey,
     connectionChanged: changed,
     discovery: discoveryKnown(gathered, sync),
@@ -102,13 +102,13 @@ function remember(gathered: Gathered, { health, sync, changed }: Finding): NodeM
 
 const longestRetryAfterSeconds = 300;
 
-/** Switching discovery on asks for a sync: it counts as done when one has ended. */
+/** The `discovery` to remember. A change to `Always` is remembered only after a sync, because until then the sync is due. */
 function discoveryKnown({ memory, node }: Gathered, sync: SyncVerdict | undefined): 'Always' | 'Never' {
   const isAwaited = memory.discovery === 'Never' && sync === undefined;
   return isAwaited ? 'Never' : node.spec.sync.discovery;
 }
 
-/** Patterns that let more in ask for a sync, too. */
+/** The patterns to remember. Patterns that admit more models are remembered only after a sync, which is due until then. */
 function patternsKnown({ memory, node }: Gathered, sync: SyncVerdict | undefined): NodeMemory['patterns'] {
   const { models } = node.spec.sync;
   const isAwaited =

@@ -21,7 +21,7 @@ export interface Standing {
   readonly modelCount: number;
   /** The `ModelsSynced` condition. */
   readonly sync: Observation;
-  /** The last sync found no listing endpoint and no manual list, and there is one now. */
+  /** The last sync found neither a listing endpoint nor a manual list, and there is a manual list now. */
   readonly healed: boolean;
 }
 
@@ -49,7 +49,7 @@ const phaseRules: readonly PhaseRule[] = [
     const before = node.status?.phase;
     return before === 'error' || before === 'offline' ? before : undefined;
   },
-  // Not checked now, but manual models may have changed since the last check.
+  // No check ended now, but manual models may have been added since the last one.
   ({ node, modelCount }) =>
     node.status?.lastHealthCheckTime !== undefined && modelCount > 0 ? 'ready' : undefined,
 ];
@@ -89,7 +89,7 @@ function noneFound({ spec }: UpstreamNode): string {
 
 /**
  * The rules for `Ready`, which says whether the node is set up; the first that returns a condition decides. An outage of the
- * model server does not make a node that is set up unready: `Reachable` says it, and pipelines that wait for `Ready` go on.
+ * model server only changes `Reachable`, so that pipelines that wait for `Ready` continue.
  */
 const readyRules: readonly ReadyRule[] = [
   ({ credentials }) =>
@@ -135,14 +135,14 @@ const outages: ReadonlySet<string> = new Set<Reason>([
   'TLSFailed',
 ]);
 
-/** The refusal by the contact that just ended, or by an earlier one since which the node gave no other answer. */
+/** The refusal by the contact that just ended, or an earlier one after which the node has given no other answer. */
 function refusal({ health, changed, node }: Standing): Fault | undefined {
   const fault = health?.state === 'Bad' ? health.fault : undefined;
   if (fault !== undefined && refusals.has(fault.reason)) return fault;
   const isAnswered = health?.state === 'Good' || (fault !== undefined && !outages.has(fault.reason));
   if (changed || isAnswered) return undefined;
   const before = conditionOf(node.status?.conditions, 'Ready');
-  // Only this controller writes it, and only reasons of the closed list.
+  // The cast is safe, because only this controller writes the condition, with reasons of the closed list.
   return before !== undefined && refusals.has(before.reason) ? (before as Observation) : undefined;
 }
 

@@ -5,15 +5,15 @@ import type { Gathered } from './gather.ts';
 import { isDiscovering } from './models.ts';
 import { stalls } from './verdict.ts';
 
-/** What is overdue when this process first sees a node is spread over at most this long. */
+/** Contacts that are overdue when this process starts are spread over at most this time. */
 const longestSpreadMs = 300_000;
 const longestRetryMs = 300_000;
 
 /**
- * When the next health check is due, in milliseconds since 1970; undefined if none is. The interval is spread by ±10 %, by
- * the node's name and the time of the last check. The first check after the first contact comes earlier, by the node's name
- * only, and so does one that is overdue when this process starts: else a thousand nodes that were created or taken over at
- * the same time would always be checked at the same time.
+ * When the next health check is due, in milliseconds since 1970; undefined if none is. The interval varies by ±10 %, depending
+ * on the node's name and the time of the last check. The second contact of this process comes earlier, after a share of the
+ * interval that depends on the name, and contacts that are overdue at the start are spread in the same way. Otherwise a
+ * thousand nodes that were created or taken over at the same time would always be checked at the same time.
  */
 export function nextCheck({ id, node, memory, nowMs }: Gathered): number | undefined {
   const { mode, intervalSeconds } = node.spec.healthCheck;
@@ -27,12 +27,12 @@ export function nextCheck({ id, node, memory, nowMs }: Gathered): number | undef
   return spread(pastOf(lastCheck({ id, node, memory }), nowMs, memory), interval, id, memory.sinceMs);
 }
 
-/** When the next scheduled sync is due; undefined if none is. ±10 %, spread as the checks are. */
+/** When the next scheduled sync is due; undefined if none is. The interval varies by ±10 %, as that of checks does. */
 export function nextSync({ id, node, memory, nowMs }: Gathered): number | undefined {
   if (!isDiscovering(node)) return undefined;
   const interval = node.spec.sync.intervalSeconds * 1_000;
   const told = timeOf(node.status?.lastSyncTime) ?? timeOf(node.metadata.creationTimestamp) ?? memory.sinceMs;
-  // The time of a sync that failed as the one before is written only every few minutes.
+  // A sync that failed for the same reason as the one before is written only every few minutes, so memory knows more.
   const tried = node.status?.lastSyncError === undefined ? undefined : memory.lastContactMs;
   const last = Math.max(told, tried ?? 0);
   return Math.max(
@@ -43,7 +43,7 @@ export function nextSync({ id, node, memory, nowMs }: Gathered): number | undefi
 
 /**
  * When a failed sync is retried; undefined if the last one did not fail. If the node cannot be reached, or only a change can fix
- * the sync, not more often than checks are due: each retry counts as a failed check.
+ * the sync, it is not retried more often than checks are due, because each retry counts as a failed check.
  */
 export function nextRetry(gathered: Gathered): number | undefined {
   const { node, memory, id } = gathered;
@@ -70,7 +70,7 @@ function lastCheck({ node, memory }: Pick<Gathered, 'id' | 'node' | 'memory'>): 
   );
 }
 
-/** A time from the future, written by a leader with a fast clock, would stop all checks until then: the time of this process's start is used. */
+/** Replaces a time in the future by the time of this process's start. A leader with a fast clock wrote it, and no check would be due until then. */
 function pastOf(timeMs: number, nowMs: number, { sinceMs }: Gathered['memory']): number {
   return timeMs > nowMs ? sinceMs : timeMs;
 }

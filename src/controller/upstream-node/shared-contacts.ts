@@ -10,7 +10,7 @@ export interface Question {
   readonly kind: ContactKind;
   readonly place: Place;
   readonly urgency: Urgency;
-  /** The answer to a check of another node that is at most this old will do. */
+  /** An answer to another node's check is used if it is at most this old. */
   readonly freshMs: number;
 }
 
@@ -32,8 +32,8 @@ interface Open {
 const keptMs = 15 * 60_000;
 
 /**
- * Nodes with the same address and the same credential, such as those of many teams at one vendor, share their contacts: one that waits
- * for its turn is joined, and the answer to a recent check is used again.
+ * Nodes with the same address and the same credential, such as those of many teams at one vendor, share their contacts: a node joins
+ * a contact that waits or is under way, or uses the answer to a recent check.
  */
 export class SharedContacts {
   readonly #contacts: Contacts;
@@ -49,7 +49,7 @@ export class SharedContacts {
   }
 
   /**
-   * The answer to a question; undefined if there is none, because `signal` aborted or the node that asked for all was deleted. `run`
+   * The answer to a question. Undefined if `signal` aborted, or if the node whose connection was used for all was deleted. `run`
    * asks; it must not reject, and returns undefined if its signal aborts.
    */
   ask(
@@ -63,7 +63,7 @@ export class SharedContacts {
       return Promise.resolve(recent);
     }
     const known = this.#open.get(key);
-    // Who changed something wants an answer that began after the change, and before those that nobody waits for.
+    // After an edit the contact must begin later than the edit, and before those that nobody waits for.
     const isJoined =
       known !== undefined && (urgency === 'Background' || (known.urgency === 'Urgent' && !known.begun));
     const open = isJoined ? known : this.#begin(question, signal, run);
@@ -95,7 +95,7 @@ export class SharedContacts {
     this.#contacts.add(place, urgency, abort.signal, async () => {
       open.begun = true;
       const answer = await run(abort.signal);
-      // The connections are of the node that asked first, and are closed when it is deleted.
+      // The contact used the pool of the node that asked first; deleting that node closes the pool.
       const isLost = asker.aborted && answer?.kind === 'failed';
       if (answer === undefined || isLost) return end(undefined);
       const result = { answer, atMs: this.#now() };

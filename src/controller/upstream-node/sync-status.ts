@@ -13,7 +13,7 @@ type SyncFields = Pick<
   'lastSyncTime' | 'lastSuccessfulSyncTime' | 'lastSyncError' | 'syncedWith' | 'lastHandledSyncRequest'
 >;
 
-/** The last sync in the status. `healed`: it found no listing, and there is a manual list now. */
+/** What the status says about the last sync. `healed`: that sync found no listing, and there is a manual list now. */
 export interface SyncStatus {
   readonly fields: SyncFields;
   readonly observation: Observation;
@@ -27,7 +27,7 @@ const manualApplied: Observation = {
   message: 'The model list is the manual one.',
 };
 
-/** The status of syncs: by the one that ended now, or by the earlier one. */
+/** The status of the sync that ended now, or of the last one if none did. */
 export function syncStatus(gathered: Gathered, { sync, local }: Finding): SyncStatus {
   const { node, contact, credentialVersion, syncRequest, nowMs } = gathered;
   const before = node.status ?? {};
@@ -102,7 +102,7 @@ function lastSuccess(
   return time === undefined ? {} : { lastSuccessfulSyncTime: time };
 }
 
-/** The status of the earlier sync, if none ended now. */
+/** The status of the last sync, if none ended now. */
 function unsynced(before: UpstreamNodeStatus, hasManual: boolean): SyncStatus {
   const { lastSyncTime, lastSyncError, syncedWith, lastHandledSyncRequest } = before;
   const condition = conditionOf(before.conditions, 'ModelsSynced');
