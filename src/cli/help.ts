@@ -8,7 +8,7 @@ import { writeFlags } from './writing.ts';
 interface Explanation {
   /** Lines below the description. */
   readonly notes?: readonly string[];
-  /** Two, as they are typed after the program's name. A test runs each. */
+  /** What a person types after the program's name. A test runs each example. */
   readonly examples: readonly [string, ...string[]];
 }
 

@@ -79,7 +79,7 @@ function readThinking(fields: Fields, turn: AssistantTurn, context: MessagesCont
   turn.thinking.push(fields.neededText('thinking'));
   const kept = keep(fields, 'signature', turn, context);
   if (context.dialect.reasoningHistoryField === 'None') {
-    // Details hold the thinking itself.
+    // The node's dialect has no field for the thinking, but details hold its text, so nothing is lost with them.
     if (kept === undefined) fields.dropWhole('hint');
     else if (kept.details === undefined) fields.hint('thinking');
   } else if (kept === undefined && (fields.text('signature') ?? '') !== '') fields.hint('signature');

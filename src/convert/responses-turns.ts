@@ -86,7 +86,7 @@ export class ResponsesTurns {
     return this.#done;
   }
 
-  /** Nothing of the assistant's follows that it could belong to; what was signed behind a text belongs to that text. */
+  /** Ends the reasoning that no item of the assistant follows. Signed reasoning without text after a text belongs to that text. */
   #dropReasoning(): void {
     const turn = this.#turn?.results.length === 0 ? this.#turn : undefined;
     for (const reasoning of this.#reasoning) {

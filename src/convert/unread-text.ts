@@ -1,9 +1,9 @@
 declare const unread: unique symbol;
 
 /**
- * A text that goes to the node as it came. It is a string, but for a long text of the caller that string holds a mark in
- * the text's place (gateway/conversion/long-texts.ts), because reading and writing long texts would be most of the time
- * of a conversion. So this type allows only what the functions here do, and `Fields.read` gives the text itself.
+ * A text that goes to the node unchanged. At run time it is a string. In place of a long text of the caller, that string
+ * holds a mark (gateway/conversion/long-texts.ts), because reading and writing long texts would take most of the time of a
+ * conversion. So code may use it only by the functions here; `Fields.read` returns the text itself.
  */
 export interface UnreadText {
   readonly [unread]: true;

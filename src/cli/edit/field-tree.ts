@@ -76,7 +76,7 @@ export function union(left: FieldTree, right: FieldTree): FieldTree {
 /** The part of an object that has the fields of a tree: what their owner applied. */
 export function partOf(value: unknown, tree: FieldTree): unknown {
   const keys = Object.keys(tree).filter((key) => key !== '.');
-  // If the tree names nothing below an object, only its presence is owned; a list is one value then.
+  // If the tree has no fields below a value, the owner has only the presence of an object, but the whole of a list.
   if (keys.length === 0) return isObject(value) ? {} : value;
   const children = new Map(childrenOf(value));
   const present = keys.filter((key) => children.has(key));

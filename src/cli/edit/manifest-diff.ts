@@ -31,7 +31,7 @@ function read(text: string): Members {
   const document = parseDocument(text, { stringKeys: true, prettyErrors: false, lineCounter: lines });
   const [error] = document.errors;
   if (error !== undefined) {
-    // The parser's own message quotes the text.
+    // The message does not use the parser's own, which quotes the text and may so show a credential.
     const { line } = lines.linePos(error.pos[0]);
     throw new DeclarationError(
       'Invalid',

@@ -60,7 +60,7 @@ export class RequestBody {
     if (this.#released) this.#free();
   }
 
-  /** The whole body. For a large body only while the thread does not have it; it is joined here if it was not inspected yet. */
+  /** The whole body, joined from its pieces at the first call. Not available while the thread has the memory of a large body. */
   get bytes(): Buffer {
     const pieces = this.takePieces();
     if (pieces !== undefined) this.#bytes = Buffer.concat(pieces.pieces, this.size);

@@ -99,7 +99,7 @@ export class UsageCounts {
       at += 1;
     }
     const field = length < names.length ? fieldOf(bytes, start, length) : undefined;
-    // The first one counts: lists of parts follow the sum.
+    // Only the first count of a field is used, because it is the sum; counts of its parts follow.
     if (field !== undefined && this[field] < 0) this[field] = Math.min(value, Number.MAX_SAFE_INTEGER);
     return at;
   }

@@ -74,7 +74,7 @@ export async function tryNodes(
       continue;
     }
     if ('code' in pick) {
-      // Disabled or revoked since the first attempt: the failure of that attempt says more.
+      // The last candidates may have been disabled since the first attempt. Then the failure of that attempt is the better answer.
       if (failure === undefined && refused === undefined) throw modelRefused(pick.code, inspection.model);
       break;
     }
@@ -122,7 +122,7 @@ export async function tryNodes(
         ? await attempt(context, caller, request, candidate, tries.attempts, span, place)
         : await convertedAttempt(context, caller, request, candidate, tries.attempts, span, place);
     } finally {
-      // An answer that has begun leaves when it ends.
+      // While an answer is under way, the request still counts as load of the node; the end of the answer calls `leave`.
       if (result !== 'answering') place?.leave();
     }
     if (result === 'gone') {

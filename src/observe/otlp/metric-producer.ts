@@ -21,8 +21,8 @@ interface Collected {
 }
 
 /**
- * Gives the metrics of the registry to OpenTelemetry at each export, so that nothing is counted twice. `startMs` is when
- * they began at 0; both times are in milliseconds since 1970.
+ * Gives the metrics of the registry to OpenTelemetry at each export, so that nothing is counted twice. `startMs` is the time
+ * at which the counters were 0. `startMs` and `now` are in milliseconds since 1970.
  */
 export function createMetricProducer(
   registry: Registry,
