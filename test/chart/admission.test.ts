@@ -310,7 +310,7 @@ describe('the gateway creates and deletes only keys of /v1/keys', () => {
     expectAnswer(await as('lenientGateway', 'POST', path, declared), shape, 201);
   });
 
-  test('nothing is changed, and no node touched, whatever a Role grants', async () => {
+  test('nothing is changed, and no node is touched, whatever a Role grants', async () => {
     const key = resourcePathOf('APIKey', home, 'declared');
     expectAnswer(await as('gateway', 'PATCH', key, { spec: { enabled: false } }), nothingElse, 200);
     expectAnswer(
@@ -547,45 +547,40 @@ describe('what the chart adds to the cluster’s own roles', () => {
     admin: (_verb, resource) => !resource.includes('/'),
   };
 
-  test.each(Object.keys(may))(
-    '%s: nodes and keys as far as that role goes, no status, no Secret',
-    async (role) => {
-      const objects = (await render(helm, { namespace: home })) as unknown as {
-        kind: string;
-        metadata: { labels?: Record<string, string> };
-        rules: object[];
-      }[];
-      const label = `rbac.authorization.k8s.io/aggregate-to-${role}`;
-      const rules = objects
-        .filter(({ kind, metadata }) => kind === 'ClusterRole' && metadata.labels?.[label] === 'true')
-        .flatMap((each) => each.rules);
-      const { client } = await account(`by-role-${role}`, rules);
-      const asked = [
-        ...resources.flatMap((resource) =>
-          (['list', ...writes] as const).map((verb) => ({ group: 'modelgateway.dev', resource, verb })),
-        ),
-        ...(['list', ...writes] as const).map((verb) => ({ group: '', resource: 'secrets', verb })),
-      ];
-      const answers = await Promise.all(
-        asked.map(async ({ group, resource: path, verb }) => {
-          const [resource = '', subresource = ''] = path.split('/');
-          const resourceAttributes = { namespace: home, group, resource, subresource, verb };
-          const { body } = await client.send(
-            'POST',
-            '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
-            { body: { spec: { resourceAttributes } } },
-          );
-          return `${verb} ${path}: ${(body as { status: { allowed: boolean } }).status.allowed}`;
-        }),
-      );
-      expect(answers).toEqual(
-        asked.map(
-          ({ group, resource, verb }) =>
-            `${verb} ${resource}: ${group !== '' && may[role]?.(verb, resource) === true}`,
-        ),
-      );
-    },
-  );
+  test.each(Object.keys(may))('%s: nodes and keys as the role allows, no status, no Secret', async (role) => {
+    const objects = (await render(helm, { namespace: home })) as unknown as {
+      kind: string;
+      metadata: { labels?: Record<string, string> };
+      rules: object[];
+    }[];
+    const label = `rbac.authorization.k8s.io/aggregate-to-${role}`;
+    const rules = objects
+      .filter(({ kind, metadata }) => kind === 'ClusterRole' && metadata.labels?.[label] === 'true')
+      .flatMap((each) => each.rules);
+    const { client } = await account(`by-role-${role}`, rules);
+    const asked = [
+      ...resources.flatMap((resource) =>
+        (['list', ...writes] as const).map((verb) => ({ group: 'modelgateway.dev', resource, verb })),
+      ),
+      ...(['list', ...writes] as const).map((verb) => ({ group: '', resource: 'secrets', verb })),
+    ];
+    const answers = await Promise.all(
+      asked.map(async ({ group, resource: path, verb }) => {
+        const [resource = '', subresource = ''] = path.split('/');
+        const resourceAttributes = { namespace: home, group, resource, subresource, verb };
+        const { body } = await client.send('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
+          body: { spec: { resourceAttributes } },
+        });
+        return `${verb} ${path}: ${(body as { status: { allowed: boolean } }).status.allowed}`;
+      }),
+    );
+    expect(answers).toEqual(
+      asked.map(
+        ({ group, resource, verb }) =>
+          `${verb} ${resource}: ${group !== '' && may[role]?.(verb, resource) === true}`,
+      ),
+    );
+  });
 });
 
 test('without the policy about Secrets whoever may change nodes names any of them', async () => {

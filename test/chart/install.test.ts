@@ -116,7 +116,7 @@ test('the loop: node, first answer from each pod, key of another namespace, /v1/
   }
 });
 
-test('pods see their volumes and nothing to write to, and are nobody', async () => {
+test('pods see their volumes, cannot write to their file system, and run without root or capabilities', async () => {
   const [pod] = stage.pods('gateway');
   const [controller] = stage.pods('controller');
   expect(pod?.lines().join('\n')).not.toMatch(/EROFS|EACCES|ENOENT/);

@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const kinds = ['upstreamnodes', 'apikeys', 'masterkeys'];
 
-/** Makes the API server take anything, as an older or newer version of the CRDs may have. */
+/** Makes the API server accept every value, as an older or newer version of the CRDs may. */
 async function loosenSchemas(): Promise<void> {
   for (const kind of kinds) {
     const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${kind}.modelgateway.dev`;
@@ -72,19 +72,19 @@ test('an object that does not parse keeps its last good version, and is no reaso
     expect(process.output()).not.toContain('sk-pasted-in-the-wrong-place');
   }
 
-  // The other kinds go on, and so does this one for other objects.
+  // Other kinds, and other objects of this kind, still work.
   await stage.addNode('other', { upstream: { models: ['n'] } });
   await stage.until('ready', 'UpstreamNode', 'other', (each) => each.status?.phase === 'ready');
   await eventually('it serves', async () => (await caller.chat('n')).status === 200);
 
-  // A key keeps opening while its newest version is broken, but not once it is being deleted.
+  // A key is accepted while its newest version is invalid, but not when it is being deleted.
   await resources.patch('APIKey', home, 'held', { spec: { models: 'everything' } });
   await eventually('the gateway rejects it', async () => (await rejected(gateway, 'APIKey')) > 0);
   expect((await held.chat('m')).status).toBe(200);
   await resources.remove('APIKey', home, 'held');
   await eventually('revoked', async () => (await held.chat('m')).status === 401);
 
-  // A gateway that starts now knows no good version; it is ready without it.
+  // A gateway that starts now has no good version of the object, and becomes ready without it.
   const late = await stage.start('gateway');
   await late.whenReady();
   const atLate = stage.caller(await resources.addKey(home, 'late'), 1);
@@ -116,7 +116,7 @@ test('a broken object that took the name of a deleted one keeps nothing of it', 
   const [gateway] = stage.gateways;
   const caller = stage.caller(await resources.addKey(home, 'replaced'));
   await eventually('the key opens', async () => (await caller.chat('none')).status === 404);
-  // Its watch must lose its place, or it would hear of the deletion by itself.
+  // The gateway is stopped until its resourceVersion has expired; otherwise its watch would report the deletion.
   gateway?.signal('SIGSTOP');
   await plane.stopApiServer();
   await plane.startApiServer();

@@ -5,8 +5,8 @@ import type { RoleProcess } from '../support/processes.ts';
 import { addServiceAccount, bindRole } from '../support/roles.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
-// Two installations, each with its own home namespace, over the same namespaces. Each reaches the API server through a proxy
-// of its own, which notes its writes.
+// Two installations serve the same namespaces, each with its own home namespace. Each uses its own proxy to the API server,
+// which records its writes.
 const claimSeconds = 15;
 let stage: Stage;
 let blue: Installation;
@@ -15,7 +15,7 @@ let green: Installation;
 interface Installation {
   readonly home: string;
   readonly proxy: ApiProxy;
-  /** Writes so far, but those of the lease of its own leader. */
+  /** The writes so far, without those to the Lease of its own leader election. */
   readonly writes: string[];
 }
 
@@ -103,7 +103,7 @@ test('of two installations one acts; the other says who, writes nothing, and tak
         `namespace ${team} is left alone: the installation with the home namespace ${blue.home} serves`,
       ),
     );
-    // What is created or changed now is served by the first alone.
+    // Only the first installation serves objects that are created or changed now.
     await fill(team, 'b');
     expect(await urlOf(team, 'b')).toBe(`http://${blue.home}.example/v1`);
   }
@@ -124,7 +124,7 @@ test('of two installations one acts; the other says who, writes nothing, and tak
       notes.join().includes(blue.home)
     );
   });
-  // Three times the claim: it is renewed, and nothing else is written but what the first one decides.
+  // During three times of the claim, the first installation renews it, and the second writes nothing.
   const before = blue.writes.length;
   await new Promise((resolve) => setTimeout(resolve, claimSeconds * 3_000));
   for (const team of teams()) expect(green.writes.filter(isOf(team))).toEqual([]);
@@ -148,7 +148,7 @@ test('of two installations one acts; the other says who, writes nothing, and tak
     );
   }
   await eventually('no remark is left', async () => (await remarks(second)) === 'ok\n');
-  // The first comes back, and is the one that waits now.
+  // The first installation starts again, and now it waits.
   const blueWrites = blue.writes.length;
   const again = await start(blue);
   await eventually(
@@ -167,7 +167,7 @@ test('blue/green: the old controller is stopped, its Leases are deleted, and the
   const young = await start(green, { flags: ['--claim-seconds', '900'] });
   await eventually('it says who serves', async () => (await remarks(young)).includes(blue.home));
   expect(await old.stop('SIGTERM')).toBe(0);
-  // A rollout of the old installation hands nothing over.
+  // A rollout of the old installation does not give its claims to the other one.
   expect(await holder(team)).toBe(blue.home);
   await stage.cluster.client.ask('DELETE', leasePath(team, 'model-gateway'));
   await eventually('the new one acts', async () => (await holder(team)) === green.home, 60_000);

@@ -7,8 +7,8 @@ import { condition } from '../support/resources.ts';
 import { runProduct } from '../support/run-product.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
-// Every kind of credential is planted in every place that may hold one, and then looked for in everything that the
-// product says or leaves behind.
+// Puts every kind of credential into every place that may hold one, and then searches for them in all answers, logs, metrics
+// and objects of the product.
 let stage: Stage;
 const planted = new Map<string, string>();
 const plant = (what: string, text = `sk-planted-${randomBytes(12).toString('hex')}`): string => {

@@ -16,10 +16,10 @@ import { rolesFollow } from '../support/roles-follow.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 import { type SteadyLoad, steadyLoad } from '../support/steady-load.ts';
 
-// What opens the API server to the roles goes wrong while callers come at a steady pace: none of them may notice, and all
-// converges without a restart once it is right again.
+// The credentials of the roles for the API server fail while callers send requests at a steady rate. No caller may notice, and
+// all changes take effect without a restart when the credentials work again.
 const roles = ['controller', 'gateway'] as const;
-/** Pauses between attempts grow with the fault; a controller that was started anew waits for the lease to expire. */
+/** Waits between attempts grow during the fault, and a controller that was started again waits until the lease expires. */
 const convergenceLimitMs = 60_000;
 let plane: ControlPlane;
 let relay: Relay;
@@ -91,7 +91,7 @@ async function credentialsInFiles(
   return file(role, 'kubeconfig');
 }
 
-/** A token that lives as long as a Secret of the same number: deleting that makes it worthless, as expiry does. */
+/** A token that is valid as long as the Secret with the same number exists; deleting the Secret is like an expiry. */
 async function putToken(cluster: Cluster, home: string, role: string, number: number): Promise<void> {
   const core = `/api/v1/namespaces/${home}`;
   const secret = await cluster.client.ask('POST', `${core}/secrets`, {
@@ -131,7 +131,7 @@ const logged = (role: (typeof roles)[number], text: RegExp): boolean =>
     text.test(output().slice(before.get(pid) ?? 0)),
   );
 
-/** Each role has told of the fault; callers have noticed nothing, and the gateway is still ready. */
+/** Checks that each role has logged the fault, that callers have noticed nothing, and that the gateway is still ready. */
 async function toldAndHarmless(text: RegExp): Promise<void> {
   for (const role of roles) await eventually(`${role} tells of ${text}`, () => logged(role, text), 15_000);
   expect((await stage.gateways[0]?.probe('/readyz'))?.status).toBe(200);
@@ -192,7 +192,7 @@ test('definitions deleted and applied again, and with them nodes and keys', asyn
   console.log(`measured: ${sent} requests over all of these faults: ${failures.length} failed`);
   expect(failures).toEqual([]);
   const definitions = await deleteDefinitions(client);
-  // Their objects are gone, and so what they allowed.
+  // The CRDs were deleted, and with them all keys.
   await eventually(
     'the key is refused',
     async () => (await stage.caller(key).chat('m')).status === 401,

@@ -5,7 +5,7 @@ import type { RoleProcess } from '../support/processes.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 import { steadyLoad } from '../support/steady-load.ts';
 
-// Processes of the product freeze or die; faults-clocks and faults-churn have more.
+// Processes of the product freeze or are killed. More faults are in faults-clocks and faults-churn.
 let stage: Stage;
 afterEach(() => stage?.[Symbol.asyncDispose]());
 
@@ -25,7 +25,7 @@ test('a leader that froze in the middle of its work writes nothing when it is ba
   const isAsked = new Promise<void>((resolve) => {
     asked = resolve;
   });
-  // What the first leader hears once it is back: an older list.
+  // The first leader gets an older list when it continues.
   upstream.respondWith('/models', {
     kind: 'run',
     async run({ response }) {
@@ -39,7 +39,7 @@ test('a leader that froze in the middle of its work writes nothing when it is ba
   await isAsked;
   first?.signal('SIGSTOP');
   const frozen = performance.now();
-  // A key, too, that waits for whoever leads.
+  // A key that the next leader must issue.
   await resources.create('APIKey', home, 'app', { secretName: 'app-key' });
   await pause(1_500);
   upstream.answers.models = ['new'];

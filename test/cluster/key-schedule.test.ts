@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import { condition, resourcePathOf } from '../support/resources.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
-// Rotation on a schedule, and the warning before a key expires: by a controller whose clock is two days ahead.
+// Rotation on a schedule, and the warning before a key expires, with a controller whose clock is two days fast.
 const dayMs = 86_400_000;
 let stage: Stage;
 beforeAll(async () => {
@@ -35,7 +35,7 @@ test('a key is issued anew after so many days, and both open during the overlap'
   const old = (await textOf('often')) ?? '';
   const nextMs = Date.parse(String(issued.status?.['nextRotationTime']));
   expect(Math.round((nextMs - Date.now()) / dayMs)).toBe(3);
-  // As if it were two days old: whoever writes a status wakes the controller.
+  // Makes the key two days old. Writing its status also triggers a reconcile.
   const hashes = issued.status?.hashes?.map((each) => ({ ...each, createdTime: timeText(Date.now()) }));
   const path = `${resourcePathOf('APIKey', home, 'often')}/status`;
   await cluster.client.ask('PATCH', path, { body: { status: { hashes } } });

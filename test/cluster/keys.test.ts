@@ -166,7 +166,7 @@ describe.concurrent('a generated key', () => {
     expect((await stage.caller(old).chat('m')).status).toBe(401);
   });
 
-  test('is not written over a Secret of somebody else, and is issued once that is gone', async () => {
+  test('does not overwrite a Secret of another owner, and is issued after that Secret was deleted', async () => {
     await stage.resources.addSecret(stage.home, 'taken-secret', { apiKey: 'not-ours' });
     await addGenerated('taken');
     await stage.until(
@@ -213,7 +213,7 @@ test('a hash that two resources claim belongs to the older one', async () => {
   await stage.until('in force', 'APIKey', 'a-younger', isReady);
 });
 
-test('what somebody else writes into a status: a hash goes with the next word of the controller, a condition stays', async () => {
+test('what another manager writes into a status: the next write of the controller removes a hash and keeps a condition', async () => {
   const { resources, home, cluster } = stage;
   await resources.addKey(home, 'tampered');
   const { status = {} } = await stage.until('in force', 'APIKey', 'tampered', isReady);

@@ -3,7 +3,7 @@ import { type ApiProxy, startApiProxy } from '../faults/api-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
-// How a controller begins to lead and how it ends, on an API server that answers as each test says.
+// How a controller begins and ends to lead, with an API server whose answers each test sets.
 let stage: Stage;
 let proxy: ApiProxy;
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { addServiceAccount, bindRole } from '../support/roles.ts';
 import { runProduct } from '../support/run-product.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
-// The Roles in rbac/ are the whole of what each role may do here.
+// Each role has only the permissions of its Role in rbac/.
 const served = { controller: 'controller.yaml', gateway: 'gateway.yaml' } as const;
 const atHome = { controller: 'controller-home.yaml', gateway: 'gateway-home.yaml' } as const;
 let stage: Stage;

@@ -4,8 +4,8 @@ import { condition, type ResourceKind, resourcePathOf, type Stored } from '../su
 import { runProduct } from '../support/run-product.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
-// A backup of the resources and Secrets, restored into an emptied cluster. Garbage collection does not run here, so the test
-// deletes what the collector would.
+// Restores a backup of the resources and Secrets into an emptied cluster. No garbage collector runs here, so the test deletes
+// the objects that it would delete.
 let stage: Stage;
 let credential: Awaited<ReturnType<Stage['upstream']>>;
 beforeEach(async () => {
@@ -60,7 +60,7 @@ interface Backup {
   readonly resources: readonly Stored[];
 }
 
-/** What Velero keeps of each object: no status, no identity, and owner references only where a tool keeps them. */
+/** What Velero keeps of each object: no status and no uid, and owner references only if the tool keeps them. */
 async function backUp(keepsOwners: boolean): Promise<Backup> {
   const read = async (path: string): Promise<Stored[]> => {
     const { items } = (await stage.cluster.client.ask('GET', path)) as { items: Stored[] };
@@ -148,7 +148,7 @@ test('deleting a key and creating it again revokes its text', async () => {
   await resources.remove('APIKey', home, 'api');
   await resources.create('APIKey', home, 'api', { secretName: 'api-key' });
   await eventually('the text opens nothing', async () => !(await opens(keys.api)));
-  // The garbage collector's part.
+  // The garbage collector would delete it.
   await stage.cluster.client.ask('DELETE', `${secretsPath()}/api-key`);
   await eventually('another key is issued', async () => {
     const text = (await resources.secret(home, 'api-key'))?.text['apiKey'];

@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually.ts';
 import { condition, type ResourceKind } from '../support/resources.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
-// What was rotated or revoked does not come back by the Secret, seen by callers of a real gateway.
+// A key that was rotated or revoked is not accepted again if an old copy is written into the Secret, as callers see it.
 let stage: Stage;
 beforeAll(async () => {
   stage = await startStage({ namespaces: ['retired-keys'] });

@@ -17,7 +17,7 @@ import { kubernetesMinor } from '../support/control-plane/binaries.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Resources, resourcesOf } from '../support/resources.ts';
 
-// What the store promises beyond following the cluster: the writes, and when they are visible.
+// The writes of the store, and when they are visible.
 let cluster: Cluster;
 let resources: Resources;
 let namespace: string;
@@ -63,7 +63,7 @@ function openStore(through: KubeClient): Store {
   });
 }
 
-/** The same client, but all that a watch tells comes later. */
+/** The same client, but events of watches arrive later. */
 function lagging(lagMs: number): KubeClient {
   return {
     ...client,
@@ -79,7 +79,7 @@ function lagging(lagMs: number): KubeClient {
   };
 }
 
-/** The same client, whose watch of APIKeys can be made to begin anew, with a complete list that comes late. */
+/** The same client, whose watch of APIKeys can be made to start again with a complete list that arrives late. */
 function relisting() {
   const breaks = Promise.withResolvers<never>();
   breaks.promise.catch(() => {});
@@ -121,9 +121,9 @@ function relisting() {
       breaks.reject(new ApiError(410, 'Expired', 'the test says so'));
       await listed?.promise;
     },
-    /** Hands the list out, but nothing after it. */
+    /** Delivers the list, but no later event. */
     handOut: () => goOn?.resolve(),
-    /** Hands out what comes after the list. */
+    /** Delivers the events after the list. */
     catchUp: () => catchUp?.resolve(),
   };
 }
@@ -164,7 +164,7 @@ test('a key is there before its creation settles, gone before its deletion does,
     expect(late.key(hash)?.resource.metadata.name).toBe(`quick-${round}`);
     await late.deleteKey(created, signal);
     expect(late.key(hash)).toBeUndefined();
-    // Its watch tells of its creation only now.
+    // The watch reports its creation only now.
     const seen = new Set<unknown>();
     const until = performance.now() + 4 * lagMs;
     while (performance.now() < until) {
@@ -175,7 +175,7 @@ test('a key is there before its creation settles, gone before its deletion does,
   }
 });
 
-// It holds a streamed list back, which older servers do not give by default.
+// The test delays a streamed list, which older servers do not offer by default.
 test.skipIf(kubernetesMinor() < 34)(
   'a list that was begun before a key was made or deleted changes neither',
   async () => {
@@ -193,7 +193,7 @@ test.skipIf(kubernetesMinor() < 34)(
     await slow.deleteKey(deleted, signal);
     const there = () => [old, made, gone].map(({ hash }) => slow.key(hash) !== undefined);
     expect(there()).toEqual([false, true, true]);
-    // One that another deletes meanwhile goes with what the watch tells after the list.
+    // A key that somebody else deletes at the same time is removed by the event after the list.
     await resources.remove('APIKey', namespace, 'relist-gone');
     relist.handOut();
     const until = performance.now() + 300;
@@ -244,7 +244,7 @@ test('writes that cannot be done say why', async () => {
   await expect(store.createKey({ ...bad, spec: { ...bad.spec, hash: 'nonsense' } }, signal)).rejects.toEqual(
     refused('Invalid'),
   );
-  // One that was made anew under the same name is another key.
+  // A key that was created again under the same name is another key.
   await resources.remove('APIKey', namespace, 'twice');
   await resources.addKey(namespace, 'twice');
   await expect(store.deleteKey(created, signal)).rejects.toEqual(refused('Conflict'));
@@ -275,7 +275,7 @@ test('a status is written to that very object or not at all, and is visible at o
   await expect(store.writeStatus('UpstreamNode', node, { phase: 'error' }, signal)).rejects.toEqual(
     refused('NotFound'),
   );
-  // It must not be brought back, nor its successor be given its status.
+  // The deleted object must not be created again, and its successor must not get its status.
   await resources.create('UpstreamNode', namespace, 'node', spec);
   await expect(store.writeStatus('UpstreamNode', node, { phase: 'error' }, signal)).rejects.toEqual(
     refused('Conflict'),

@@ -25,7 +25,7 @@ type Key = (typeof keys)[number];
 const modelOf = ({ place, rule }: Node) => `${place}-${rule}`;
 const nameOf = ({ place, reach }: Key) => `key of ${place}, nodeNamespaces [${reach.join(', ')}]`;
 
-/** Design §5, said once more: the same namespace, or both sides agree. */
+/** The rule as the test knows it: the same namespace, or both sides agree. */
 function serves(node: Node, key: Key): boolean {
   if (node.place === key.place) return true;
   const nodeAgrees = (node.admits as readonly Place[]).includes(key.place);
@@ -74,7 +74,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
-/** Nothing an error may say: namespaces, nodes, models that the caller did not name. */
+/** Checks that an error names no namespace or node, and no model that the caller did not name. */
 function expectSilence(text: string, asked: string): void {
   const rest = text.replaceAll(asked, '');
   for (const namespace of stage.namespaces) expect(rest).not.toContain(namespace);
@@ -97,7 +97,7 @@ describe.each(keys.map((key) => ({ key, name: nameOf(key) })))('$name', ({ key }
         );
         expect(described.status, model).toBe(200);
       } else {
-        // Word for word as for a model that does not exist anywhere.
+        // The same text as for a model that exists nowhere.
         expect(answer.status, model).toBe(404);
         expect(answer.text.replaceAll(model, 'no-such-model')).toBe(unknown.text);
         expect(answer.headers.get('x-model-gateway-node')).toBeNull();
@@ -136,7 +136,7 @@ describe.each(keys.map((key) => ({ key, name: nameOf(key) })))('$name', ({ key }
   });
 });
 
-test('"disabled" is told to callers that may use the node; to others the model does not exist', async () => {
+test('"disabled" is said to callers that may use the node; for others the model does not exist', async () => {
   const cases = [
     { model: 'home-off', key: keyOf('home'), code: 'model_disabled' },
     { model: 'home-off', key: keyOf('a'), code: 'model_disabled' },

@@ -9,8 +9,8 @@ import { eventually } from '../support/eventually.ts';
 import { measured } from '../support/measured.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
-// The API server encrypts Secrets with one key and then reads a configuration with another one, as after the loss of a KMS
-// key: it answers 500 to a GET of what it encrypted before. (An API server that starts in this state is not ready itself.)
+// The API server encrypts Secrets with one key, and then its configuration has another key, as after the loss of a KMS key. It
+// then answers 500 to a GET of an older Secret. (An API server that starts in this state does not become ready.)
 const readyLimitMs = 60_000;
 /** The API server looks at its configuration once a minute. */
 const reloadMs = 150_000;

@@ -8,8 +8,8 @@ import { waitUntilServed } from '../support/crd-served.ts';
 import { condition, type ResourceKind, resourcePathOf, type Stored } from '../support/resources.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
-// docs/versions.md: objects of today survive the step to v1beta1, while a gateway and a controller of today run. On a
-// control plane of its own, because the CRDs belong to the whole cluster.
+// As docs/versions.md says, today's objects survive the step to v1beta1 while today's gateway and controller run. The test has
+// its own control plane, because CRDs belong to the whole cluster.
 let plane: ControlPlane;
 let stage: Stage;
 beforeAll(async () => {
@@ -38,7 +38,7 @@ async function serve(versions: readonly Version[]): Promise<void> {
 
 const beta = (path: string): string => path.replace('/v1alpha1/', '/v1beta1/');
 const read = async (path: string): Promise<Stored> => (await stage.cluster.client.ask('GET', path)) as Stored;
-/** What must not change: all but the version, and the marks that a write leaves. */
+/** The fields that must not change: all except the version and those that every write changes. */
 const kept = ({ metadata: { name, uid, generation }, spec, status }: Stored): object => ({
   ...{ name, uid, generation, spec },
   ...{ hashes: status?.hashes, models: status?.models, ready: condition({ status } as Stored, 'Ready') },

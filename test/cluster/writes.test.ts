@@ -3,7 +3,7 @@ import type { RoleProcess } from '../support/processes.ts';
 import { condition, resourcePathOf, type Stored } from '../support/resources.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
-// Each write of a status goes to every gateway: with nothing new there must be none.
+// Each write of a status is sent to every gateway, so there must be none without news.
 const windowMs = 35_000;
 let stage: Stage;
 beforeAll(async () => {

@@ -107,7 +107,7 @@ test('a gateway of the cluster is looked for and reached with the own rights; wh
   await removePod('silent');
 });
 
-test('a key goes to no pod of a namespace that was not named where others have one, or cannot be seen', async () => {
+test('a key is sent to no pod of a namespace that was not named, if others have one or cannot be read', async () => {
   const other = await stage.cluster.newNamespace('forward-other');
   await addPod('real', port, stage.home);
   // The only namespace that seems to have one is taken unasked: the gateway itself answers that it does not know the key.

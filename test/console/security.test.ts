@@ -68,7 +68,7 @@ test('an address opens the console once, by a cookie that scripts and other site
   await wrong.body.dump();
 });
 
-test('nothing is told without the cookie, nor under another name, nor to another site', async () => {
+test('nothing is returned without the cookie, under another host name, or to another site', async () => {
   const { origin, host, cookie } = await signIn();
   const ask = async (
     path: string,
@@ -306,7 +306,7 @@ test('--no-console serves none, and an admin address that others reach serves no
   }
 });
 
-test('what fails for a reason that nobody expected is reported with its place, and nothing that the request held', async () => {
+test('an unexpected failure is reported with its place in the code, and without content of the request', async () => {
   const failures: ConsoleFailure[] = [];
   const secret = 'sk-typed-by-a-person';
   await using console = await startConsoleHere(

@@ -9,8 +9,8 @@ import { Pools } from '../../src/upstream/pools.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
 import { connectionTo, exchange } from '../unit/upstream/exchanges.ts';
 
-// Whoever may edit nodes chooses where the gateway and the controller connect to. None of it leads to what their own
-// machine guards: the metadata of its cloud, and in a cluster its own loopback.
+// A person who may edit nodes chooses the addresses that the gateway and the controller connect to. No such address may reach
+// the metadata service of the cloud, or in a cluster the loopback of the pod.
 
 /** Stands for what must not be reached; on loopback, which the rules of a cluster forbid. */
 let canary: Server;
@@ -154,7 +154,7 @@ test('rebinding: each connection is judged by the very addresses that it is open
   expect(outcomes).toEqual(Array.from({ length: 5 }, () => [200, 'forbidden_address']).flat());
 });
 
-test('no answer of a node leads anywhere else', async () => {
+test('no answer of a node makes the gateway contact another address', async () => {
   const gateway: GatewayUnderTest = await startGateway({ limits: { attempts: 1 } });
   const upstream = await gateway.addNode('n', { spec: { nativeFormats: ['Messages'] } });
   await gateway.addNode('c', { spec: { manualModels: ['c'], baseURL: upstream.url } });

@@ -6,7 +6,7 @@ import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
 import type { ScriptedUpstream } from '../support/upstream.ts';
 import { connectionTo } from '../unit/upstream/exchanges.ts';
 
-// A few kilobytes that would become gigabytes, and small texts that would become large values.
+// Compressed bodies of a few kilobytes that decompress to gigabytes, and small texts that parse to large values.
 const mib = 1024 * 1024;
 const zeroes = Buffer.alloc(64 * mib, 0x20);
 const bombs = {
@@ -120,45 +120,48 @@ describe('from callers', () => {
 });
 
 describe('from nodes', () => {
-  test.each(Object.entries(bombs))('%s is never unfolded: nobody asked for it', async (encoding, bomb) => {
-    const body = Buffer.concat([
-      Buffer.from(
-        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: ${encoding}\r\ncontent-length: ${bomb.length}\r\n\r\n`,
-      ),
-      bomb,
-    ]);
-    chat.respondWith('/chat/completions', { kind: 'raw', bytes: body });
-    chat.respondWith('/models', { kind: 'raw', bytes: body });
-    const grown = await growthWhile(async () => {
-      for (const stream of [false, true]) {
-        const converted = await gateway.post('/messages', { ...messages, stream });
-        expect(await converted.text()).toContain('error');
-      }
-      // Passed through as it is, to be unfolded by who asked.
-      const response = await fetch(`${gateway.baseURL}/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-        body: '{"model":"m"}',
+  test.each(Object.entries(bombs))(
+    '%s is never decompressed, because it was not requested',
+    async (encoding, bomb) => {
+      const body = Buffer.concat([
+        Buffer.from(
+          `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: ${encoding}\r\ncontent-length: ${bomb.length}\r\n\r\n`,
+        ),
+        bomb,
+      ]);
+      chat.respondWith('/chat/completions', { kind: 'raw', bytes: body });
+      chat.respondWith('/models', { kind: 'raw', bytes: body });
+      const grown = await growthWhile(async () => {
+        for (const stream of [false, true]) {
+          const converted = await gateway.post('/messages', { ...messages, stream });
+          expect(await converted.text()).toContain('error');
+        }
+        // Passed through as it is, to be unfolded by who asked.
+        const response = await fetch(`${gateway.baseURL}/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+          body: '{"model":"m"}',
+        });
+        expect(response.headers.get('content-encoding')).toBe(encoding);
+        await response.body?.cancel();
+        const pools = new Pools({ rules: { allowLoopback: true } });
+        const connection = connectionTo(chat.port, { baseURL: chat.url });
+        const limits = { maxBytes: mib, maxModels: 100, timeoutMs: 5_000 };
+        const listed = await listModels(
+          pools.pool('n', connection),
+          connection,
+          limits,
+          AbortSignal.timeout(5_000),
+        );
+        expect(listed.kind).toBe('invalid');
+        await pools.destroy();
       });
-      expect(response.headers.get('content-encoding')).toBe(encoding);
-      await response.body?.cancel();
-      const pools = new Pools({ rules: { allowLoopback: true } });
-      const connection = connectionTo(chat.port, { baseURL: chat.url });
-      const limits = { maxBytes: mib, maxModels: 100, timeoutMs: 5_000 };
-      const listed = await listModels(
-        pools.pool('n', connection),
-        connection,
-        limits,
-        AbortSignal.timeout(5_000),
-      );
-      expect(listed.kind).toBe('invalid');
-      await pools.destroy();
-    });
-    // Unfolded it would be 64 MiB, several times.
-    expect(grown).toBeLessThan(48 * mib);
-    chat.respondWith('/chat/completions', undefined);
-    chat.respondWith('/models', undefined);
-  });
+      // Unfolded it would be 64 MiB, several times.
+      expect(grown).toBeLessThan(48 * mib);
+      chat.respondWith('/chat/completions', undefined);
+      chat.respondWith('/models', undefined);
+    },
+  );
 
   test.each<[what: string, piece: string]>([
     ['an answer without end', `{"a":"${'x'.repeat(60_000)}`],

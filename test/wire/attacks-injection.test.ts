@@ -4,8 +4,8 @@ import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import type { ScriptedUpstream } from '../support/upstream.ts';
 
-// Texts of callers, nodes and manifests that would be more than a text: a header, a line of the log, a command of the
-// terminal that shows it, a member of every object.
+// Texts of callers, nodes and manifests that try to become something else: a header, a line of the log, a control sequence of
+// the terminal that shows them, or a member of every object (`__proto__`).
 let gateway: GatewayUnderTest;
 let chat: ScriptedUpstream;
 let native: ScriptedUpstream;
@@ -104,7 +104,7 @@ describe('from callers', () => {
     expect(/^x-model-gateway-dropped: .*$/m.exec(bounded)?.[0].length).toBeLessThan(4_000);
   });
 
-  test('a header of theirs that must not pass never does, whatever it is called', async () => {
+  test('a header of a caller or node that must not pass never does, whatever its name', async () => {
     const fields = [
       'x-model-gateway-node: default/forged',
       'x-request-id: forged',
@@ -201,7 +201,7 @@ describe('from nodes', () => {
     }
   });
 
-  test('errors and ids of a node are told as texts', async () => {
+  test('errors and ids of a node are passed on as texts', async () => {
     const error = { message: nasty, type: nasty, code: nasty, param: nasty };
     for (const model of ['c', 'm']) {
       for (const status of [400, 422, 500]) {
@@ -261,7 +261,7 @@ describe('from nodes', () => {
     }
   });
 
-  test('a converted stream of theirs cannot end an event early', async () => {
+  test('a converted stream of a node cannot end an event early', async () => {
     const delta = {
       id: nasty,
       model: nasty,

@@ -3,7 +3,7 @@ import { authenticate } from '../../src/gateway/admission/authenticate.ts';
 import { hashKeyText } from '../../src/resources/key-text.ts';
 import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
 
-// What can be learned of keys and models by asking: nothing by words, nothing by time.
+// Requests must not reveal which keys and models exist, neither by the text of answers nor by their time.
 let gateway: GatewayUnderTest;
 let key: string;
 let others: string;
@@ -108,7 +108,7 @@ describe('keys', () => {
     ).toBeGreaterThan(2);
   });
 
-  test('every wrong key is told the same, whatever is near it', async () => {
+  test('every wrong key gets the same answer, even if it is nearly correct', async () => {
     const told = new Set<string>();
     for (const at of [4, 10, 30, 45]) {
       const answer = await ask(flipped(key, at), 'GET', '/models');
@@ -145,7 +145,7 @@ describe('keys', () => {
 describe('models of another namespace', () => {
   const call = (model: string) => ask(key, 'POST', '/chat/completions', { model, messages: [] });
 
-  test('are not told from models that nobody has: by status, words, headers, lists', async () => {
+  test('cannot be distinguished from models that do not exist: by status, text, headers, lists', async () => {
     const shown = async (path: string, model: string, init?: object) => {
       const answer = init === undefined ? await ask(key, 'GET', `${path}/${model}`) : await call(model);
       const headers = [...answer.headers].filter(
@@ -192,7 +192,7 @@ describe('models of another namespace', () => {
 });
 
 describe('keys of another namespace', () => {
-  test('are not told from keys that nobody has, by any spelling of their id', async () => {
+  test('cannot be distinguished from keys that do not exist, by any spelling of their id', async () => {
     const told = async (method: string, path: string) => {
       const answer = await ask(master, method, path);
       return `${answer.status} ${await answer.text()}`;

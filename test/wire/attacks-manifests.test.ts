@@ -12,8 +12,8 @@ import {
   startStandalone,
 } from '../support/standalone.ts';
 
-// A folder of manifests that somebody filled with what is no manifest: the process reads on, serves on and says on one
-// line each what it could not read.
+// A folder of manifests that somebody filled with other files: the process continues to read and serve, and logs one line for
+// each file that it could not read.
 const key = keyWithHash();
 let standalone: Standalone;
 
@@ -83,7 +83,7 @@ afterAll(async () => {
   await folders[Symbol.asyncDispose]();
 });
 
-test('everything that is a manifest serves, whatever lies beside it', async () => {
+test('every manifest is served, whatever other files are beside it', async () => {
   const models = await standalone.caller(key.text).models();
   expect(models).toEqual(
     ['after-comments', 'dash', 'deep', 'good', 'linked', 'proto'].map((name) => `model-of-${name}`),
@@ -103,7 +103,7 @@ test('changes still apply at once', async () => {
   );
 });
 
-test('what could not be read is told on a line each, without what it holds', () => {
+test('a file that could not be read is reported on one line, without its content', () => {
   const output = standalone.output();
   expect(output).not.toContain(secretText);
   expect(output).not.toMatch(/(?!\n)\p{Cc}|\p{Bidi_Control}/u);

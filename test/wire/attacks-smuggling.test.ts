@@ -4,7 +4,7 @@ import { type GatewayUnderTest, startGateway } from '../support/gateway.ts';
 import { rawExchange } from '../support/raw-http.ts';
 import { answer, type ScriptedUpstream, scriptedUpstream } from '../support/scripted-upstream.ts';
 
-// A request or an answer that two readers would frame in two ways lets one caller put words into the mouth of another.
+// If two servers frame the same bytes differently, one caller can add bytes to the request or answer of another (request smuggling).
 let gateway: GatewayUnderTest;
 let upstream: ScriptedUpstream;
 /** What the node answers, byte for byte; the connection is closed behind it where `ends`. */
@@ -226,7 +226,7 @@ describe('from nodes: nothing is read in two ways', () => {
   });
 
   test.each(['at once', 'a moment later'])(
-    'an answer more than was asked for, %s, is nobody’s',
+    'an answer that no request asked for, %s, is discarded',
     async (when) => {
       script = { text: answer(good) + (when === 'at once' ? evil : ''), ends: false };
       expect(await (await gateway.post('/chat/completions', { model: 'm' })).text()).toBe(good);

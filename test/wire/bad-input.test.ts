@@ -158,7 +158,7 @@ function head(method: string, path: string, more: readonly string[] = []): strin
 }
 
 describe('connections', () => {
-  test('a body that stands still gets 408', async () => {
+  test('a body that stops arriving gets 408', async () => {
     const answer = await rawExchange(
       gateway.port,
       `${head('POST', '/v1/messages', ['content-length: 100'])}{"mo`,

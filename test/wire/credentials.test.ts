@@ -315,7 +315,7 @@ describe.each(['json', 'text'] as const)('with a log in %s at level debug', (for
   });
 });
 
-test('an error body of the node passes as it is, but for those about the gateway’s own credential', async () => {
+test('an error body of the node passes unchanged, except for errors about the gateway’s own credential', async () => {
   const upstream = await startUpstream({ models: ['m'] });
   await using standalone = await startStandalone({
     manifests: {

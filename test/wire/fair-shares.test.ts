@@ -53,7 +53,7 @@ async function untilStatus(status: number, askOnce: () => Promise<Response>): Pr
 }
 
 describe.each(['/chat/completions', '/messages'])('%s', (path) => {
-  test('what a key wants beyond its share is refused for it alone; others are refused only where all is full', async () => {
+  test('a key beyond its share is refused alone; other keys are refused only if all is full', async () => {
     const [greedy, other, third] = [gateway.key, gateway.addKey(), gateway.addKey()];
     await hold(greedy, 350_000);
     await hold(greedy, 390_000);

@@ -107,7 +107,7 @@ describe('the key', () => {
   });
 });
 
-test('to the node go the headers of the list and its own, nothing else', async () => {
+test('only the headers of the list and the node’s own are sent to the node', async () => {
   const passing = {
     accept: 'text/x',
     'anthropic-version': '2026-10-21',

@@ -13,7 +13,8 @@ import { spellings } from '../support/spellings.ts';
 import { manifest } from '../support/standalone.ts';
 import { tlsFile } from '../support/tls-file.ts';
 
-// Every route that a router has, asked in every way without its own credential. A new route is in it by itself.
+// Sends requests with every method, and without or with wrong credentials, to every route of every router. New routes are
+// included automatically.
 
 /** In names and models of everything that is declared: nobody without a right to it may read it. */
 const planted = 'planted-for-the-matrix';

@@ -8,7 +8,7 @@ import { rawExchange } from '../support/raw-http.ts';
 import { keyWithHash, manifest, startStandalone } from '../support/standalone.ts';
 import { tlsFile } from '../support/tls-file.ts';
 
-// `localhost` is two addresses, and callers choose either.
+// `localhost` has an IPv4 and an IPv6 address, and callers use either.
 const families = ['127.0.0.1', '::1'] as const;
 const body = '{"model":"m","messages":[]}';
 

@@ -36,14 +36,17 @@ describe.each([
   ['Anthropic’s', `{"type":"error","error":{"message":${said}}}`],
   ['in a list', `[{"error":{"message":${said}}}]`],
 ])('an error in an answer of status 200, %s', (_name, body) => {
-  test.each(paths)('passes as it is but for what it repeats of the credential: %s', async (path) => {
-    for (const stream of [false, true]) {
-      upstream.respondWith('*', { kind: 'answer', status: 200, body });
-      const answer = await ask(path, 'm', stream);
-      const masked = body.replace(secret, '[redacted]');
-      expect([answer.status, await answer.text()]).toEqual([200, masked]);
-    }
-  });
+  test.each(paths)(
+    'passes unchanged, except that repetitions of the credential are masked: %s',
+    async (path) => {
+      for (const stream of [false, true]) {
+        upstream.respondWith('*', { kind: 'answer', status: 200, body });
+        const answer = await ask(path, 'm', stream);
+        const masked = body.replace(secret, '[redacted]');
+        expect([answer.status, await answer.text()]).toEqual([200, masked]);
+      }
+    },
+  );
 });
 
 test.each([

@@ -9,7 +9,7 @@ import { rawExchange } from '../support/raw-http.ts';
 import { tlsFile, tlsText } from '../support/tls-file.ts';
 import type { ScriptedUpstream } from '../support/upstream.ts';
 
-// Several requests on one connection, one behind the other, and behind them what is none.
+// Several pipelined requests on one connection, followed by bytes that are no request.
 let gateway: GatewayUnderTest;
 let upstream: ScriptedUpstream;
 const lingerMs = 400;
@@ -97,7 +97,7 @@ describe('what is no HTTP', () => {
   );
 });
 
-test('a CONNECT cuts off what was asked before it, and nothing of that goes on', async () => {
+test('a CONNECT ends the requests before it on the connection, and none of them continues', async () => {
   const connecting = 'CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n';
   const text = await rawExchange(
     gateway.port,

@@ -8,8 +8,8 @@ import { roleExamples } from '../../src/roles/flags.ts';
 import { runShell } from '../support/cli.ts';
 import { startProgram } from '../support/program.ts';
 
-// What ends the `--help` of each role is typed as it stands there; in a cluster as far as one gets without.
-// In this order: what standalone leaves in its data folder is what `seal --data` takes.
+// Runs the examples at the end of each role's `--help` as they are written. Those for a cluster run until they need one.
+// In this order, because `seal --data` reads a file that standalone writes into its data folder.
 /** Nobody has the key to it. */
 const recipient = 'age1wdqynks8rfezd37dr0p9dxpxfqwawts9susgqt8xu92yf0pdqges56nrg9';
 let cwd: string;

@@ -39,7 +39,7 @@ test.each([
   }
 });
 
-test('the admin port knows nothing else, and the traffic port none of it', async () => {
+test('the admin port serves nothing else, and the traffic port does not serve its paths', async () => {
   for (const path of [
     '/',
     '/v1/models',

@@ -13,7 +13,7 @@ import {
 } from '../support/standalone.ts';
 import { startUpstream } from '../support/upstream.ts';
 
-// What callers notice when a process starts on a folder that was spoiled, or on half of its data.
+// What callers notice if a process starts with damaged manifests, or with only part of its data.
 const key = keyWithHash();
 
 const generatedKey = (folders: Folders): string => keptSecret(folders.data, 'generated')?.['apiKey'] ?? '';

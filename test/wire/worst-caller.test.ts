@@ -9,10 +9,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keyWithHash, manifest, manifests, type Standalone, startStandalone } from '../support/standalone.ts';
 import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
 
-// One caller with a key, who does the worst that we know of with the default limits, beside an honest one. Callers, node
-// and gateways are processes of their own. Two measures tell what the attack costs the gateway from what it costs the machine:
-// the latencies of the honest caller while the same attack goes to another gateway, and the processor time of the turns of
-// the event loop, which does not depend on what else the machine does.
+// A caller with a key runs the worst attacks that we know within the default limits, while an honest caller sends requests.
+// Callers, node and gateways are separate processes. Two figures separate the cost for the gateway from the cost for the
+// machine: the latencies of the honest caller while the same attack runs against another gateway, and the processor time of
+// the turns of the event loop, which does not depend on the machine's other load.
 const [greedy, honest] = [keyWithHash(), keyWithHash()];
 let node: ScriptedUpstream;
 let thinking: Server;

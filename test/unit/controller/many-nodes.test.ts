@@ -59,7 +59,7 @@ test('hundreds of nodes are synced with bounded concurrency; hanging ones hold b
   expect(server.most()).toBeGreaterThan(4);
 });
 
-test('one host for many teams: those of one team that hang hold back nobody, and equal nodes share a question', async () => {
+test('one host for many teams: hanging nodes of one team do not delay others, and equal nodes share a contact', async () => {
   const asked = new Map<string, number>();
   const server = createServer((request, response) => {
     const credential = request.headers.authorization ?? '';

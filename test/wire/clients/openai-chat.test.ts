@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type ChatOnly, pixel, startChatOnly } from './chat-only.ts';
 import { greeting } from './scripted-models.ts';
 
-// The helpers of the official client over the format that passes through as it is.
+// The helpers of the official client, with the format that passes through unchanged.
 let stage: ChatOnly;
 let client: OpenAI;
 

@@ -439,7 +439,7 @@ describe('what survives a restart', () => {
     for (const name of names) expect(await store.readSecret('default', name, signal), name).toBeDefined();
   });
 
-  test('damaged rows are logged, shown as problems, and cost only what they held', async () => {
+  test('damaged rows are logged and shown as problems, and only their own content is lost', async () => {
     use({ 'a.yaml': `${keyYaml('k', hashOf(1))}---\n${keyYaml('l', hashOf(3))}` });
     const first = await folders.open();
     await first.store.createKey(newKey('made', hashOf(2)), signal);
