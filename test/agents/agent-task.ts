@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { AgentName } from '../../src/cli/agent/agent-settings.ts';
 import type { Play } from './model-server.ts';
 import type { Exchange } from './tap.ts';
 
@@ -11,24 +12,28 @@ export interface Place {
   readonly home: string;
   /** The gateway's key. */
   readonly key: () => string;
-  /** What docs/agents.md tells users to set, with this gateway's address, key and model. */
-  readonly settings: (marker: string) => string;
 }
 
 /** A task that an agent is to finish, with the model's part in it. */
 export interface AgentTask {
   readonly name: string;
+  /** Whose settings `model-gateway agent` writes. */
+  readonly agent: AgentName;
   /** Path below `/v1` that all its model requests take. */
-  readonly path: '/responses' | '/messages';
+  readonly path: '/responses' | '/messages' | '/chat/completions';
   /** The model's name, as the agent knows it. */
   readonly model: string;
   /** What the manifest says about the node's model. */
   readonly card?: Readonly<Record<string, unknown>>;
   /** Files of the folder, by name. */
   readonly files: Readonly<Record<string, string>>;
-  /** The agent's script. */
-  readonly script: string;
-  /** Writes the settings and answers the arguments, without the prompt, and the environment besides `HOME` and `PATH`. */
+  /** The agent's program, and what comes before all other arguments. */
+  readonly program: readonly string[];
+  /** Whether the agent offers no tools to the model, and takes its text. */
+  readonly withoutTools?: true;
+  /** Whether it asks its vendor for something that no setting of it switches off; where it is walled in, it gets no answer. */
+  readonly asksElsewhere?: true;
+  /** Answers the arguments, without the prompt, and the environment besides `HOME` and `PATH`. */
   readonly prepare: (
     place: Place,
   ) => Promise<{ args: readonly string[]; env: Readonly<Record<string, string>> }>;

@@ -15,16 +15,16 @@ const quiet = {
 /** Claude Code: a command beside a read, an edit, a stream that breaks, a search for tools, a command, an answer. */
 export function claudeCodeTask(script: string, name: string, model: string, word: string): AgentTask {
   return {
-    ...{ name, script, model },
+    ...{ name, model },
+    agent: 'claude',
+    program: [process.execPath, script],
     conversion: 'Lossy',
     path: '/messages',
     files: { 'greeting.txt': `Hello ${word}\n`, 'long.txt': 'All work and no play.\n'.repeat(2000) },
-    async prepare({ settings }) {
-      const lines = settings('ANTHROPIC_BASE_URL').matchAll(/^export (\w+)=(\S+)$/gm);
-      const env = Object.fromEntries([...lines].map(([, key = '', value = '']) => [key, value]));
+    async prepare({ key }) {
       return {
         args: ['-p', '--output-format', 'json', '--dangerously-skip-permissions'],
-        env: { ...env, ...quiet },
+        env: { MODEL_GATEWAY_KEY: key(), ...quiet },
       };
     },
     play: playEdit,

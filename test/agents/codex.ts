@@ -1,8 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { type AgentTask, type Done, fileIs, goodbye, must, mustBe, type Place } from './agent-task.ts';
-import { codeBlock } from './documented-settings.ts';
+import { codeBlock } from './code-block.ts';
 import type { Call } from './model-answer.ts';
 import type { Play, ToolResult } from './model-server.ts';
 
@@ -11,20 +10,19 @@ export const knownModel = 'gpt-5.5';
 
 const mcpServer = fileURLToPath(new URL('./mcp-server.ts', import.meta.url));
 
-async function prepare({ home, key, settings }: Place) {
-  await mkdir(join(home, '.codex'), { recursive: true });
-  await writeFile(join(home, '.codex', 'config.toml'), settings('model_provider'));
+async function prepare({ key }: Place) {
   const quiet = ['-c', 'analytics.enabled=false', '-c', 'features.plugins=false'];
   const mcp = [`command=${JSON.stringify(process.execPath)}`, `args=[${JSON.stringify(mcpServer)}]`];
   for (const setting of mcp) quiet.push('-c', `mcp_servers.numbers.${setting}`);
   const args = [
     'exec',
+    ...['--profile', 'model-gateway'],
     '--json',
     '--skip-git-repo-check',
     '--dangerously-bypass-approvals-and-sandbox',
     ...quiet,
   ];
-  return { args, env: { OPENAI_API_KEY: key() } };
+  return { args, env: { MODEL_GATEWAY_KEY: key() } };
 }
 
 /**
@@ -33,7 +31,9 @@ async function prepare({ home, key, settings }: Place) {
  */
 export function codexTask(script: string, name: string, word: string): AgentTask {
   return {
-    ...{ name, script, prepare },
+    ...{ name, prepare },
+    agent: 'codex',
+    program: [process.execPath, script],
     conversion: 'Lossy',
     path: '/responses',
     model: knownModel,
@@ -131,7 +131,9 @@ const playPatch: Play = (step, results, request) => {
 /** Codex with a model that it does not know: it offers tools in namespaces at once, and edits are commands. */
 export function codexNamespaceTask(script: string, name: string, model: string, word: string): AgentTask {
   return {
-    ...{ name, script, prepare, model },
+    ...{ name, prepare, model },
+    agent: 'codex',
+    program: [process.execPath, script],
     conversion: 'Lossy',
     path: '/responses',
     files: { 'greeting.txt': `Hello ${word}\n` },

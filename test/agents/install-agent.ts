@@ -9,8 +9,8 @@ const installMs = 600_000;
 
 /** An agent's npm package, pinned with the hashes of all that it brings by a lock file in `packages/<folder>`. */
 export interface AgentPackage {
-  readonly folder: 'codex' | 'claude-code';
-  /** The script to run with Node.js, below `node_modules`. */
+  readonly folder: 'codex' | 'claude-code' | 'opencode' | 'cline';
+  /** The script to run with Node.js, or the program, below `node_modules`. */
   readonly script: string;
 }
 
@@ -20,6 +20,18 @@ export const codexPackage: AgentPackage = { folder: 'codex', script: '@openai/co
 export const claudeCodePackage: AgentPackage = {
   folder: 'claude-code',
   script: '@anthropic-ai/claude-code/cli-wrapper.cjs',
+};
+
+/** The package of the binary, because that of the launcher needs a script at installation. For Linux on x64. */
+export const opencodePackage: AgentPackage = {
+  folder: 'opencode',
+  script: 'opencode-linux-x64-baseline/bin/opencode',
+};
+
+/** The package of the binary, because that of the launcher brings 200 more. For Linux on x64. */
+export const clinePackage: AgentPackage = {
+  folder: 'cline',
+  script: '@cline/cli-linux-x64/bin/cline',
 };
 
 /**

@@ -1,4 +1,4 @@
-// `npm run test:agents`: Codex CLI and Claude Code, as npm has them, each finish a task through the gateway on a node
+// `npm run test:agents`: coding agents, as npm and PyPI have them, each finish a task through the gateway on a node
 // that knows chat-completions alone. The first run downloads them into the user's cache folder.
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -7,15 +7,16 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { walled } from '../support/wall.ts';
-import { claudeCodePackage, codexPackage, installAgent } from './install-agent.ts';
+import { installAgents } from './installed-agents.ts';
 
 /** How long all tasks may take; each bounds its own. */
 const allMs = 600_000;
 
 const scratch = await mkdtemp(join(tmpdir(), 'model-gateway-agents-'));
 try {
-  const scripts = [await installAgent(codexPackage), await installAgent(claudeCodePackage)];
-  const command = [process.execPath, fileURLToPath(new URL('./tasks.ts', import.meta.url)), ...scripts];
+  const agents = JSON.stringify(await installAgents());
+  const only = process.argv.slice(2);
+  const command = [process.execPath, fileURLToPath(new URL('./tasks.ts', import.meta.url)), agents, ...only];
   process.exitCode = await run(walled(command) ?? command);
 } catch (error) {
   const reason = error instanceof Error ? error.message : String(error);

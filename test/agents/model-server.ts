@@ -49,6 +49,8 @@ export async function startModelServer(options: {
   readonly model: string;
   readonly key: string;
   readonly play: Play;
+  /** The path that the agent asks, and whether it offers tools. */
+  readonly task: { readonly path: string; readonly withoutTools?: true };
 }): Promise<ModelServer> {
   const requests: ChatRequest[] = [];
   const problems: string[] = [];
@@ -66,11 +68,12 @@ export async function startModelServer(options: {
     checkHead(request);
     const chat = JSON.parse(body) as ChatRequest;
     requests.push(chat);
-    checkChatRequest(chat);
+    // What an agent sends in this format is passed on as it is.
+    if (options.task.path !== '/chat/completions') checkChatRequest(chat);
     if (chat.model !== options.model) throw new Error(`asked for the model ${chat.model}`);
     const turns = chat.messages.filter(({ tool_calls }) => tool_calls !== undefined);
     // Requests without tools are by the way, such as the one for a title of the conversation.
-    const aside = chat.tools === undefined;
+    const aside = chat.tools === undefined && options.task.withoutTools !== true;
     if (!aside) checkHistory(turns, made);
     const next = aside
       ? { text: 'A short title' }

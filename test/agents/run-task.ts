@@ -3,12 +3,12 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { fileURLToPath } from 'node:url';
 import type { Guard } from '../support/guard.ts';
 import { readMessagesStream } from '../wire/grammar/messages.ts';
 import { readResponsesStream } from '../wire/grammar/responses.ts';
 import { type AgentTask, must, mustBe, type Place, prompt } from './agent-task.ts';
 import { startChild } from './child.ts';
-import { documentedSettings } from './documented-settings.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 import { startModelServer } from './model-server.ts';
 import type { Report } from './report.ts';
@@ -17,6 +17,9 @@ import { type Exchange, startTap } from './tap.ts';
 /** How long one agent may take; the gateway lives a little longer. */
 const agentMs = 80_000;
 const gatewayMs = 120_000;
+const settingsMs = 30_000;
+
+const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** The node's own name of its model. */
 export const nodeModel = 'scripted-model';
@@ -46,16 +49,11 @@ async function runIn(
   await mkdir(home);
   for (const [file, text] of Object.entries(task.files)) await writeFile(join(work, file), text);
   // The model needs the place and the place the gateway, which needs the model's address.
-  const values = { port: 0, key: '', model: task.model };
-  const place: Place = {
-    work,
-    home,
-    key: () => values.key,
-    settings: (marker) => documentedSettings(marker, values),
-  };
+  const values = { port: 0, key: '' };
+  const place: Place = { work, home, key: () => values.key };
 
   const key = `sk-${randomBytes(16).toString('hex')}`;
-  await using model = await startModelServer({ model: nodeModel, key, play: task.play(place) });
+  await using model = await startModelServer({ model: nodeModel, key, play: task.play(place), task });
   const node = { baseURL: model.baseURL, key, model: nodeModel, alias, card: task.card };
   await using gateway = await startGatewayProcess({
     ...{ folder: root, node, conversion: task.conversion },
@@ -64,13 +62,15 @@ async function runIn(
   await using tap = await startTap(gateway.port);
   Object.assign(values, { port: tap.port, key: gateway.key });
 
+  await step('model-gateway agent writes its settings', () => writeSettings(task, place, tap.port, guard));
   const { args, env } = await task.prepare(place);
+  const [command = '', ...first] = task.program;
   const started = performance.now();
   await using agent = startChild({
-    command: process.execPath,
-    args: [task.script, ...args, prompt],
+    command,
+    args: [...first, ...args, prompt],
     cwd: work,
-    env: { HOME: home, PATH: process.env['PATH'] ?? '', LANG: 'C.UTF-8', ...env },
+    env: { ...environment(home), ...env },
     ...{ timeoutMs: agentMs, guard },
   });
   const code = await agent.exited;
@@ -101,12 +101,38 @@ async function runIn(
   });
 }
 
+/** Lets the command write the settings, as a person does who has the key in a variable. */
+async function writeSettings(
+  { agent, model }: AgentTask,
+  { home, work, key }: Place,
+  port: number,
+  guard: Guard,
+): Promise<void> {
+  const url = `http://127.0.0.1:${port}`;
+  await using writing = startChild({
+    command: process.execPath,
+    args: [mainFile, 'agent', agent, '--model', model, '--gateway-url', url, '--write', '--yes'],
+    cwd: work,
+    env: { ...environment(home), MODEL_GATEWAY_KEY: key() },
+    ...{ timeoutMs: settingsMs, guard },
+  });
+  must((await writing.exited) === 0, writing.tail());
+  must(!writing.tail().includes(key()), 'it shows the key');
+}
+
+function environment(home: string): Readonly<Record<string, string>> {
+  return { HOME: home, PATH: process.env['PATH'] ?? '', LANG: 'C.UTF-8' };
+}
+
 function checkHeaders({ answered, body }: Exchange, { path, dropped }: AgentTask): void {
-  mustBe(answered['x-model-gateway-conversion'], `${path.slice(1)}->chat`, 'x-model-gateway-conversion');
+  const conversion = path === '/chat/completions' ? undefined : `${path.slice(1)}->chat`;
+  mustBe(answered['x-model-gateway-conversion'], conversion, 'x-model-gateway-conversion');
   mustBe(answered['x-model-gateway-node'], 'default/scripted', 'x-model-gateway-node');
   mustBe(answered['x-model-gateway-attempts'], '1', 'x-model-gateway-attempts');
   const request = JSON.parse(body) as unknown;
-  for (const field of String(answered['x-model-gateway-dropped'] ?? '').split(', ')) {
+  const left = answered['x-model-gateway-dropped'];
+  if (left === undefined && dropped.length === 0) return;
+  for (const field of String(left ?? '').split(', ')) {
     must(dropped.includes(field.replace(/\[\d+\]/g, '[N]')), `unexpectedly dropped: ${field}`);
     const value = valueAt(request, field);
     must(value !== undefined, `dropped, but not in the request: ${field}`);
@@ -126,6 +152,7 @@ function checkStreams(asked: readonly Exchange[], { path, breaks }: AgentTask): 
   const streams = asked.filter(({ answered }) => answered['content-type']?.startsWith('text/event-stream'));
   must(streams.length > breaks, 'hardly anything was streamed');
   const broken = streams.filter(({ answer }) => {
+    if (path === '/chat/completions') return !answer.endsWith('data: [DONE]\n\n');
     if (path === '/messages') return readMessagesStream(answer, { mayBeCut: true }).error !== undefined;
     const { problems, response } = readResponsesStream(answer);
     must(problems.length === 0, problems.join('\n'));

@@ -7,6 +7,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { agentSettings } from '../../../../src/cli/agent/agent-settings.ts';
 import { masked } from '../../../../src/cli/agent/masked.ts';
+import { examplesOf } from '../../../../src/cli/help.ts';
+import { wholeProgram } from '../../../support/cli-examples.ts';
 import { runHere } from '../../../support/cli-here.ts';
 
 const key = 'mgk_the-key-of-the-test';
@@ -226,6 +228,21 @@ test('an unknown window is said, and left out', async () => {
   const { stdout, stderr } = await run('opencode', '--model', 'plain');
   expect(stderr).toContain('context window of "plain"');
   expect(stdout).not.toContain('limit');
+});
+
+test('the examples of the help run', async () => {
+  const command = (await wholeProgram()).commands.find((each) => each.name() === 'agent');
+  if (command === undefined) throw new Error('there is no such command');
+  for (const example of examplesOf(command)) {
+    const env = { HOME: home };
+    const { code, stderr } = await runHere(example.split(' '), { env, input: '' });
+    // Off a terminal nobody answers the question.
+    expect([example, code, stderr]).toEqual([
+      example,
+      example.includes('--write') ? 2 : 0,
+      expect.stringContaining(example.includes('--write') ? 'add --yes' : 'Then: export'),
+    ]);
+  }
 });
 
 test('credentials in a file are masked in what is shown', () => {
