@@ -50,6 +50,13 @@ export const alertCases: readonly AlertCase[] = [
     labels: { instance: 'g', place: 'answer' },
   },
   {
+    alert: 'ModelGatewayLargeWorkLost',
+    firing: { 'modelgateway_thread_losses_total{instance="g"}': '0x10 1x50' },
+    quiet: { 'modelgateway_thread_losses_total{instance="g"}': always(1) },
+    atMinutes: 18,
+    labels: { instance: 'g' },
+  },
+  {
     alert: 'ModelGatewaySlow',
     firing: { [bucket('30')]: grows(80), [bucket('60')]: grows(100), [bucket('+Inf')]: grows(100) },
     quiet: { [bucket('30')]: grows(99), [bucket('60')]: grows(100), [bucket('+Inf')]: grows(100) },
