@@ -3,7 +3,7 @@ const advice = {
   removed: 'which may declare it again; remove it there too',
 } as const;
 
-/** A line for people who changed or removed what a tool keeps as it is in Git. Empty without `managedBy`. */
+/** A line for people who changed or removed a resource that a tool will restore from Git. Empty without `managedBy`. */
 export function managedNotice(
   name: string,
   managedBy: string | undefined,

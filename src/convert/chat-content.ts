@@ -6,7 +6,7 @@ export interface ReasoningPiece {
   readonly signature: string;
 }
 
-/** Where a node puts reasoning, in order of preference. The same text often comes in two of them: read one. */
+/** The members in which nodes send reasoning, in order of preference. Only one is read, because two often have the same text. */
 export const reasoningSources = [
   'reasoning_content',
   'reasoning',
@@ -26,7 +26,7 @@ export function contentText(content: unknown): string {
   return text;
 }
 
-/** What a message or delta refuses: in `refusal`, or in parts of its `content`. */
+/** The text of a refusal in a message or delta: from `refusal`, or from parts of its `content`. */
 export function refusalText(message: JsonObject): string {
   const { refusal, content } = message;
   if (typeof refusal === 'string' && refusal !== '') return refusal;

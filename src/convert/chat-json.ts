@@ -23,7 +23,7 @@ export function parseChat(text: string): unknown {
   return { ...body, choices: [{ ...choice, [slot]: kept }] };
 }
 
-/** Runs for each chunk: nearly all have arguments as text, or none. */
+/** Whether a message has members that are passed on as JSON. It runs for each chunk, and nearly none has. */
 function passesOn(message: JsonObject): boolean {
   const { tool_calls: calls, function_call: legacy } = message;
   if (message['extra_content'] !== undefined || message['reasoning_details'] !== undefined) return true;

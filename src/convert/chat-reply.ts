@@ -25,9 +25,9 @@ export interface ChatAnswer {
   readonly stopString: string | undefined;
   readonly usage: ChatUsage;
   readonly serviceTier: string | undefined;
-  /** What the node signed or encrypted besides calls, for the next request. */
+  /** Signed or encrypted values of the node, except those of calls, for the next request. */
   readonly kept: readonly KeptPiece[];
-  /** What else the answer holds that no format carries: labels of a closed set. */
+  /** Labels, of a closed set, of parts of the answer that no format can carry. */
   readonly unread: ReadonlySet<string>;
 }
 

@@ -57,7 +57,7 @@ export class ChatStream {
     return this.#serviceTier;
   }
 
-  /** What else the answer holds so far that no format carries: labels of a closed set. */
+  /** Labels, of a closed set, of parts of the answer so far that no format can carry. */
   get unread(): ReadonlySet<string> {
     return this.#unread;
   }
@@ -116,7 +116,7 @@ export class ChatStream {
       return;
     }
     const repeated = this.#repeated.textOf(data);
-    // Besides its text it says what the chunk before it said.
+    // Only its text differs from the chunk before, so nothing else has to be read.
     if (repeated !== undefined && repeated !== '' && event !== 'error') {
       events.push({ type: 'text', text: repeated, logprobs: noLogprobs });
       return;
@@ -131,7 +131,7 @@ export class ChatStream {
     const spoke = this.#spoke;
     this.#readChunk(chunk, events);
     const said = events.length === before + 1 ? events[before] : undefined;
-    // Not the first chunk of an answer, because it may be read in another way.
+    // The first chunk of an answer is not learnt, because it may be read in another way.
     if (spoke && said?.type === 'text' && said.logprobs.length === 0 && this.#finish === 'unsaid')
       this.#repeated.learn(data, said.text);
   }

@@ -4,7 +4,7 @@ import { UpstreamFault } from './upstream-fault.ts';
 
 /** A tool call of an answer. `arguments` is the node's text: JSON of an object if all is well, '' for none. */
 export interface ChatToolCall {
-  /** The node's id; '' where it gives none. */
+  /** The node's id; '' if there is none. */
   readonly id: string;
   readonly name: string;
   readonly arguments: string;

@@ -49,7 +49,7 @@ export class ToolDeltas {
   /** The stream ended in order. Throws a `malformed` fault for arguments without a tool. */
   end(events: ChatEvent[]): void {
     for (const orphan of this.#calls.filter((call) => !call.started)) {
-      // Some nodes send name and arguments under different indexes: give them to the call that has none.
+      // Some nodes send name and arguments under different indexes. The arguments then belong to the call that has none.
       const target = this.#calls.find(
         (call) => call.started && call.progress.state === 'empty' && !call.custom,
       );
@@ -116,7 +116,7 @@ export class ToolDeltas {
     else call.held.push(json);
   }
 
-  /** Drops what comes after the end of the object: clients join the pieces and could not parse them. */
+  /** Drops text after the end of the object, because clients join the pieces and could not parse the result. */
   #pass(call: Call, text: string, events: ChatEvent[]): void {
     const over = call.progress.state === 'complete';
     const used = over ? '' : text.slice(0, call.progress.take(text));

@@ -13,7 +13,7 @@ export interface ChatUsage {
 
 const noFields: JsonObject = {};
 
-/** What an answer without usage counts as. */
+/** The usage of an answer that reports none. */
 export const noUsage: ChatUsage = {
   prompt: 0,
   cacheRead: undefined,

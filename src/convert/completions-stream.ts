@@ -8,7 +8,7 @@ import { openAIError } from './openai-errors.ts';
 import { commentEvent, dataEvent, doneEvent } from './sse-writer.ts';
 import type { UpstreamFault } from './upstream-fault.ts';
 
-/** What the caller has got of a completions stream: its identity, and the usage of finished choices. */
+/** What was already sent to the caller of a completions stream: its identity, and the usage of finished choices. */
 export interface CompletionsOpened {
   readonly id: string;
   /** Unix time in seconds. */
@@ -18,7 +18,7 @@ export interface CompletionsOpened {
 
 /**
  * The chat stream of one choice converted to completions chunks (completions.md). The choices of a request are
- * streamed one after the other: give `opened` of the last stream to the next, also where another node takes over.
+ * streamed one after the other: pass `opened` of the last stream to the next, also if another node continues.
  * Usage, if the caller asked for it, and `[DONE]` come with the last choice.
  */
 export function createCompletionsStream(
@@ -66,7 +66,7 @@ class CompletionsStream implements ConvertedStream<CompletionsOpened> {
     return this.done ? [] : [commentEvent('keepalive')];
   }
 
-  /** An error event and nothing after it: `[DONE]` would say that the answer is complete. */
+  /** An error event. No `[DONE]` follows, because it would mean that the answer is complete. */
   fail(fault: UpstreamFault): string[] {
     if (this.done) return [];
     this.done = true;

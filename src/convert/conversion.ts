@@ -16,7 +16,7 @@ export interface ConversionOptions {
   readonly newId: NewId;
   /** Unix time in milliseconds. */
   readonly now: () => number;
-  /** The texts for the marks in the body; absent if it has none. */
+  /** Returns the long texts that marks in the body replace; absent if there are no marks. */
   readonly texts?: LongTextReader;
 }
 
@@ -35,7 +35,7 @@ export interface ConvertedRequest<State> {
 export interface ConvertedReply {
   /** The body, as JSON text. */
   readonly json: string;
-  /** Labels of what the node sent and the caller's format cannot carry. */
+  /** Labels of parts of the node's answer that the caller's format cannot carry. */
   readonly lost: readonly string[];
 }
 
@@ -46,9 +46,9 @@ export interface ConvertedError {
 }
 
 /**
- * One streamed answer: takes bytes of the node, gives complete events of the caller's format. Events are held back until the
- * first content; while nothing was returned, another node may be tried. `Opened` is what the caller has got of a stream that
- * was opened for a keep-alive; the stream of the next node continues with the same ids and numbers if it is given.
+ * One streamed answer: it takes bytes of the node and returns complete events of the caller's format. Events are held back
+ * until the first content; while nothing was returned, another node may be tried. `Opened` describes the beginning of a stream
+ * that was sent because of a keep-alive; with it, the stream of the next node continues with the same ids and numbers.
  */
 export interface ConvertedStream<Opened> {
   /** The events that these bytes complete. Never error events: see `fault`. */

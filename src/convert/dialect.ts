@@ -24,7 +24,7 @@ export interface Dialect {
   readonly developerRole: boolean;
   readonly systemPlacement: 'Inline' | 'Leading';
   readonly reasoningEfforts: readonly Effort[];
-  /** Whether `reasoning_effort: none` may be sent for a caller who switches thinking off: only where a manifest lists it. */
+  /** Whether `reasoning_effort: none` may be sent if a caller switches thinking off: only if a manifest lists it. */
   readonly reasoningOff: boolean;
   readonly reasoningHistoryField: 'None' | 'ReasoningContent' | 'Reasoning';
   readonly toolImages: 'UserMessage' | 'Inline';

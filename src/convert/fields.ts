@@ -24,10 +24,9 @@ interface Reading {
 }
 
 /**
- * The one way to read an object of a caller's request. It remembers which members were taken; `Dropped` names the
- * others once the request is converted, so that a member that no code reads cannot be lost in silence. The object
- * itself cannot be reached, nor the marks that replace long texts. A wrong type is a ConversionError with the path; null
- * counts as absent.
+ * The one way to read an object of a caller's request. It remembers which members were read, and `Dropped` reports all
+ * others after the conversion, so that no member is lost without a report. Code cannot reach the object itself, or the marks
+ * that replace long texts. A wrong type throws a ConversionError with the path; null counts as absent.
  */
 export class Fields implements Unread {
   readonly #object: JsonObject;
@@ -84,7 +83,7 @@ export class Fields implements Unread {
     return this.#unreadText(this.#need(key), key);
   }
 
-  /** The text itself of one that was not read. */
+  /** Returns the text itself. */
   read(text: UnreadText): string {
     const { texts } = this.#reading;
     const marked = unmarkedText(text);
@@ -177,7 +176,7 @@ export class Fields implements Unread {
     return this.#unread(this.#need(key), key);
   }
 
-  /** A member as it came, for an answer that repeats it; not taken. */
+  /** A member as the caller sent it, for an answer that repeats it. The member does not count as read. */
   repeated(key: string): unknown {
     return this.#withTexts(this.#object[key]);
   }
@@ -188,7 +187,7 @@ export class Fields implements Unread {
     return false;
   }
 
-  /** The type of what a member holds, for those that may hold several; not taken. */
+  /** The type of a member's value, for members that accept several types. The member does not count as read. */
   kind(key: string): Kind {
     return kindOf(this.#object[key]);
   }
@@ -209,12 +208,12 @@ export class Fields implements Unread {
     this.#hints = keys;
   }
 
-  /** Takes members that say nothing to a model: ids and states of the history. The page of the format lists them. */
+  /** Marks members as read that mean nothing to a model: ids and states of the history. The page of the format lists them. */
   unneeded(...keys: readonly string[]): undefined {
     for (const key of keys) this.#take(key);
   }
 
-  /** Names a member as a loss unless it says what is done anyway. */
+  /** Reports a member as a loss, unless its value is one of `done`, which has the effect that the conversion has anyway. */
   lossUnless(key: string, ...done: readonly unknown[]): void {
     const value = this.#withTexts(this.#take(key));
     if (isAsked(value) && !done.includes(value)) this.#reading.dropped.loss(this.path(key));

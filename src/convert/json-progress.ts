@@ -65,7 +65,7 @@ export class JsonProgress {
 
   #outside(c: string): void {
     if (scalarPart.test(c)) {
-      // Longer numbers than this exist in no tool call; without a bound they would be kept.
+      // No tool call has longer numbers. Without a bound a number of any length would stay in memory.
       if (this.state === 'empty' || !this.#expectsValue() || this.#scalar.length > 400)
         this.state = 'invalid';
       this.#scalar += c;

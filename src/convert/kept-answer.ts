@@ -9,7 +9,7 @@ export type KeptPiece =
   | { readonly message: JsonObject }
   | { readonly details: readonly JsonObject[]; readonly whole: boolean };
 
-/** What a detail counts besides its texts, in characters. */
+/** The size of a detail without its texts, in characters. */
 const detailSize = 200;
 
 /**
@@ -48,7 +48,7 @@ export class KeptAnswer {
     const calls = this.#startedCalls();
     if (calls.length > 0) kept.calls = Object.fromEntries(calls);
     if (this.#message !== undefined) kept.message = this.#message;
-    // What is plain text is reasoning like any other; what is encrypted counts only together with the rest.
+    // Details without encryption are ordinary reasoning. If one is encrypted, all are kept, because it is valid only together with the others.
     if (this.#details.some(isEncrypted)) kept.details = this.#details;
     if (Object.keys(kept).length === 0) return undefined;
     if (kept.details !== undefined) this.#details = [];
@@ -96,7 +96,7 @@ export interface KeptWhole {
   readonly lost: boolean;
 }
 
-/** What of a whole answer (ChatAnswer) holds such pieces. */
+/** The members of a whole answer (ChatAnswer) that have such pieces. */
 interface WholeAnswer {
   readonly kept: readonly KeptPiece[];
   readonly toolCalls: readonly { readonly extra: JsonObject | undefined }[];

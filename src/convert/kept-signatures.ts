@@ -34,7 +34,7 @@ export function isPacked(text: string): boolean {
   return text.startsWith(prefix);
 }
 
-/** What a text carries for this model; undefined if it was not made by `packSignatures`, was changed since, or is another model's. */
+/** The signatures in a text; undefined if `packSignatures` did not make it, if it was changed since, or if it is for another model. */
 export function unpackSignatures(text: string, model: string): KeptSignatures | undefined {
   if (!isPacked(text) || text.length > longestPacked) return undefined;
   const packed = parseJsonAsWritten(Buffer.from(text.slice(prefix.length), 'base64url').toString());
@@ -58,8 +58,8 @@ function objectsIn(calls: JsonObject): Readonly<Record<string, JsonObject>> {
 }
 
 /**
- * Whether writing it again cannot overflow the stack: the text comes from the caller, who may have made it. What vendors
- * send has 2 or 3 levels.
+ * Whether a value can be written again without a stack overflow. The caller may have made the text; values of vendors have 2 or
+ * 3 levels.
  */
 function isShallow(value: JsonObject): boolean {
   return isNestedWithin(value, limits.nesting);

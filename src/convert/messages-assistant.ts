@@ -17,7 +17,7 @@ export interface AssistantTurn {
   readonly kept: Kept[];
 }
 
-/** What a block holds that the node signed. */
+/** The signed parts of a block. */
 interface Kept {
   readonly signatures: KeptSignatures;
   readonly fields: Fields;
@@ -69,7 +69,7 @@ function readBlock(block: Block, turn: AssistantTurn, context: MessagesContext):
   else if (type === 'redacted_thinking') {
     if (keep(fields, 'data', turn, context) === undefined) fields.dropWhole('hint');
   } else if (type === 'compaction') readCompaction(fields, turn);
-  // It names the model that answered in place of another; Anthropic's servers ignore it too.
+  // The block names the model that answered in place of another; Anthropic's servers ignore it, too.
   else if (type === 'fallback') fields.dropWhole('hint');
   else if (isServerBlock(type)) fields.dropWhole('loss');
   else unexpectedBlock(block);

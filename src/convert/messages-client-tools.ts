@@ -76,7 +76,7 @@ const known: readonly (readonly [type: RegExp, tool: ClientTool])[] = [
   [/^memory_/, memory],
 ];
 
-/** The schema of a typed client tool; undefined where none is known. */
+/** The schema of a typed client tool; undefined if none is known. */
 export function clientTool(type: string): ClientTool | undefined {
   return known.find(([pattern]) => pattern.test(type))?.[1];
 }

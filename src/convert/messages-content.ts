@@ -50,7 +50,7 @@ export function blockParts(block: Block, context: MessagesContext): readonly Cha
 const marks: ReadonlySet<string> = new Set(['cache_control']);
 const textMarks: ReadonlySet<string> = new Set(['cache_control', 'citations']);
 
-/** The text of a text block. Citations of earlier turns say where it came from, not what it says. */
+/** The text of a text block. Citations of earlier turns are not read, because they do not change the text. */
 export function blockText(fields: Fields): UnreadText {
   fields.hints(textMarks);
   return fields.neededUnreadText('text');
@@ -144,7 +144,7 @@ function documentParts(fields: Fields, context: MessagesContext): readonly ChatP
   return [...textParts(joinTexts(intro.slice(title === undefined ? 0 : 1), '\n')), { type: 'file', file }];
 }
 
-/** Inside a document stand only texts and images: no way to nest documents without end. */
+/** Reads the parts of a document: only texts and images, so that documents cannot be nested. */
 function sourceParts(source: Fields, context: MessagesContext): readonly ChatPart[] {
   const content = source.unreadTextOrObjects('content', limits.parts);
   if (content === undefined) throw missing(source.path('content'));

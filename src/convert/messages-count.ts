@@ -28,7 +28,7 @@ export function tokenizeRequest({ model, messages, tools }: ChatRequest): object
   return { model, messages, ...(tools === undefined ? {} : { tools }), add_generation_prompt: true };
 }
 
-/** The count in vLLM's answer; undefined where there is none. */
+/** The count in vLLM's answer; undefined if there is none. */
 export function readTokenizeReply(body: unknown): number | undefined {
   const count = isObject(body) ? body['count'] : undefined;
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined;

@@ -20,7 +20,7 @@ import { noText } from './unread-text.ts';
 export interface MessagesState {
   /** The model as the caller named it. */
   readonly model: string;
-  /** The model as the node calls it: what it signs is for it alone (kept-signatures.ts). */
+  /** The node's name of the model: signatures are valid only for the same model (kept-signatures.ts). */
   readonly nodeModel: string;
   readonly names: ToolNames;
   readonly stopSequences: readonly string[];
@@ -120,7 +120,7 @@ function refuseUnsupported(request: Fields): void {
   const servers = request.objects('mcp_servers', limits.tools) ?? [];
   if (servers.length > 0)
     throw unsupportedParameter('mcp_servers', 'MCP servers are not supported by the model server');
-  // The answer would be a summary of the conversation.
+  // Refused, because the caller expects a summary of the conversation as the answer.
   if (request.asked('compaction'))
     throw unsupportedParameter('compaction', 'The model server does not summarize conversations');
   if (request.kind('container') === 'object' && request.neededObject('container').asked('skills'))

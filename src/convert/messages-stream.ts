@@ -18,7 +18,7 @@ export interface MessagesOpened {
   readonly id: string;
 }
 
-/** A chat stream converted to Messages events (messages.md). `opened` goes on with what an earlier node's stream began. */
+/** A chat stream converted to Messages events (messages.md). `opened` continues the stream that an earlier node began. */
 export function createMessagesStream(
   state: MessagesState,
   opened?: MessagesOpened,

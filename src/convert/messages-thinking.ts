@@ -8,9 +8,9 @@ import { invalid, missing } from './request-fields.ts';
 const shown: ReadonlySet<string> = new Set(['display', 'block_binding']);
 
 /**
- * `reasoning_effort` for `thinking` and `output_config.effort` (messages.md). The effort comes first. A budget without
- * one becomes the effort of its bucket, which is a convention and no equal, so it counts as lost; adaptive without
- * effort leaves it to the model.
+ * `reasoning_effort` for `thinking` and `output_config.effort` (messages.md). An effort has precedence. A budget without an
+ * effort becomes the effort of its range; that is only similar, so the budget counts as lost. `adaptive` without an effort
+ * leaves the effort to the model.
  */
 export function convertThinking(
   request: Fields,

@@ -3,7 +3,8 @@ import type { Fields } from './fields.ts';
 
 /**
  * Refuses a conversation that the server is to hold (`thread`, beta message-threads-2026-08-12) with the codes on which
- * Anthropic's SDKs send the whole of it instead. Dropped, a turn of an agent would reach the model without all before it.
+ * Anthropic's SDKs send the whole conversation instead. If the field were dropped, the model would get an agent's turn
+ * without the conversation before it.
  */
 export function refuseThread(request: Fields): void {
   const kind = request.kind('thread');

@@ -6,7 +6,7 @@ import type { MessagesContext } from './messages-context.ts';
 import { invalid, unsupportedValue } from './request-fields.ts';
 import { unreadText } from './unread-text.ts';
 
-/** The tool fields of the chat request; all absent where no tool is left. */
+/** The tool fields of the chat request; all absent if no tool is left. */
 export interface ToolFields {
   readonly tools?: readonly ChatTool[];
   readonly tool_choice?: ChatToolChoice;

@@ -14,7 +14,7 @@ export function messageUsageJson(usage: ChatUsage, serviceTier: string | undefin
   );
 }
 
-/** The input is without what was read from or written to the cache. */
+/** In `input_tokens`, tokens that were read from or written to the cache do not count. */
 function usageMembers({ prompt, cacheRead, cacheWrite, completion, reasoning }: ChatUsage): string {
   const read = cacheRead ?? 0;
   const written = cacheWrite ?? 0;

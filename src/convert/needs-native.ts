@@ -4,7 +4,7 @@ import { type Dialect, effortScale, resolveDialect } from './dialect.ts';
 import { randomId } from './ids.ts';
 import type { LongTextReader } from './unread-text.ts';
 
-/** The dialect that accepts everything that any node does: what it loses is lost on every node. */
+/** The dialect that accepts everything that any node accepts: a loss with it is a loss on every node. */
 const permissive: Dialect = resolveDialect({
   host: 'api.openai.com',
   model: '',
@@ -17,9 +17,9 @@ const permissive: Dialect = resolveDialect({
 });
 
 /**
- * Whether the conversion of this request would lose something, or refuse it, wherever it goes: then a node that speaks
- * its format is the better one. `body` is the parsed JSON; `now` is in milliseconds since 1970; `texts`: those
- * for the marks in the body.
+ * Whether the conversion of this request would lose something, or refuse it, on every node: then a node that speaks its format
+ * is better. `body` is the parsed JSON; `now` is in milliseconds since 1970; `texts` returns the texts that marks in the
+ * body replace.
  */
 export function needsNative(
   format: ConvertedFormat,

@@ -6,8 +6,8 @@ export function isEffort(value: string): value is Effort {
 }
 
 /**
- * The value nearest to the wish among those that the node takes; of two equally near the lesser. Undefined where
- * nothing may be sent. `none` is no small amount: it is never replaced by another value, nor does it replace one.
+ * The value nearest to the wish among those that the node takes; if two are equally near, the lower one. Undefined if nothing
+ * may be sent. `none` is not a low effort: it never replaces another value, and no other value replaces it.
  */
 export function nearestEffort(wish: Effort, taken: readonly Effort[]): Effort | undefined {
   if (taken.includes(wish)) return wish;

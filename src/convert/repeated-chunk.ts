@@ -1,12 +1,12 @@
 const content = '"content"';
 
-/** A node that writes something else into each chunk, such as padding, is not asked again and again. */
+/** After this many different chunks it stops learning: some nodes write something else into each chunk, such as padding. */
 const mostLearnt = 8;
 
 /**
- * Recognises chunks of text that a node writes as it wrote the one before, but for the text: most chunks of most streams. If
- * all around a JSON string is the same, only the string has to be parsed. Parsing and reading the chunk would take four times
- * as long.
+ * Recognises chunks that differ from the chunk before only by their text, as most chunks of most streams do. If everything
+ * around one JSON string is the same, only this string has to be parsed. Parsing and reading the whole chunk would take four
+ * times as long.
  */
 export class RepeatedChunk {
   #before = '';
@@ -24,7 +24,7 @@ export class RepeatedChunk {
       const text: unknown = JSON.parse(json.slice(start, stop));
       return typeof text === 'string' ? text : undefined;
     } catch {
-      // What is between the two is more than a string.
+      // There is more than one string between the equal parts.
       return undefined;
     }
   }

@@ -136,7 +136,7 @@ function audioPart(fields: Fields): ChatPart {
   return { type: 'input_audio', input_audio: { data, format: audio.neededText('format') } };
 }
 
-/** The text of a reasoning item: its own, else the summary; '' where only the encrypted form is there. */
+/** The text of a reasoning item: its own, else the summary; '' if there is only the encrypted form. */
 export function reasoningText(owner: Fields): string {
   return textsOf(owner, 'content') || textsOf(owner, 'summary');
 }

@@ -151,5 +151,5 @@ function notKept(id: string): ConversionError {
   return new ConversionError({ status: 404, code: itemNotFound, param: 'input', reason, sentence: reason });
 }
 
-/** The code of a reference to an item that is not stored; on the wire it has none. */
+/** Our code for a reference to an item that is not stored. OpenAI's error has no code, so it is not sent. */
 export const itemNotFound = 'item_not_found';

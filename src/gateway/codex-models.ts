@@ -56,7 +56,7 @@ export function codexModel(name: string, candidates: readonly Candidate[]): Code
   };
 }
 
-/** Codex knows no word for files, and refuses the whole answer for one that it does not know. */
+/** Files are left out: Codex has no value for them, and refuses the whole answer because of an unknown value. */
 const modalities: Readonly<Record<string, string>> = { Text: 'text', Image: 'image', Audio: 'audio' };
 
 /** Tokens of one tool's output that Codex keeps; its default for models that it does not know. */

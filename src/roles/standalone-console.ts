@@ -33,10 +33,10 @@ export function announceConsole(
 type Given = Pick<ConsoleWorkerData, 'manifests' | 'data' | 'homeNamespace' | 'baseURL' | 'gatewayCA'>;
 
 /**
- * The console of a standalone process, on the folder that it serves, beside its admin port and on the same host: loopback,
- * or it is not served. It runs in a thread of its own, because reading a large folder must not hold up a request, and
- * that thread begins with the first browser: until then the console costs a port and no memory. A file in the data
- * folder always holds an address that nobody has opened. Undefined where it is not served; the log says why.
+ * The console of a standalone process, for the folder that it serves. It listens on the host of the admin port, and only if
+ * that is loopback. It runs in its own thread, because reading a large folder must not delay a request. The thread starts
+ * with the first browser, so that until then the console costs a port and no memory. A file in the data folder always
+ * holds an address that nobody has opened. Returns undefined if the console is not served; the log says why.
  */
 export async function serveConsole(
   options: Given & { readonly adminListen: Address; readonly log: Log },

@@ -52,7 +52,7 @@ export class Slot extends Deadline implements BatchedWriter {
   #waiting: { readonly head: string; readonly body: Uint8Array | AssembledBody | undefined } | undefined;
   /** The buffer of a large body that was composed here, until it is written and the node answers. */
   #assembled: Buffer | undefined;
-  /** What of a large body is not yet given to the socket. */
+  /** The part of a large body that was not passed to the socket yet. */
   #unwritten: readonly Uint8Array[] = [];
 
   /**

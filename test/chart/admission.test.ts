@@ -583,7 +583,7 @@ describe('what the chart adds to the cluster’s own roles', () => {
   });
 });
 
-test('without the policy about Secrets whoever may change nodes names any of them', async () => {
+test('without the policy about Secrets, a person who may change nodes can name any Secret', async () => {
   const another = { apiKeySecretRef: { name: 'foreign' } };
   expect((await create('editor', home, node(another))).status).toBe(403);
   // A policy of either release holds for all nodes of the cluster.

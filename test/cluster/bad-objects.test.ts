@@ -45,7 +45,7 @@ async function rejected(process: RoleProcess | undefined, kind: string): Promise
   return Number(found?.[1] ?? 0);
 }
 
-test('an object that does not parse keeps its last good version, and is no reason to stop', async () => {
+test('an object that does not parse keeps its last good version, and does not stop the process', async () => {
   const { resources, home } = stage;
   const [gateway] = stage.gateways;
   await stage.addNode('node', { upstream: { models: ['m'] } });

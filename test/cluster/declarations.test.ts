@@ -358,7 +358,7 @@ describe('rights and failures', () => {
     }
   });
 
-  test('the sealing recipient is that of the named namespace; of several none is taken, nor one that may hide others', async () => {
+  test('the sealing recipient is that of the named namespace; if there are several, or may be, none is used', async () => {
     const [home, other] = [await cluster.newNamespace('home'), await cluster.newNamespace('not-home')];
     const recipient = (homeNamespace: string | undefined, reader = client) =>
       clusterDeclarations(reader, { homeNamespace }).sealingRecipient(signal);

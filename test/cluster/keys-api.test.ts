@@ -47,7 +47,7 @@ async function createKey(master: Caller, body: object = {}) {
   return { ...key, value: key.value ?? '' };
 }
 
-test('a key opens the gateway that made it at once, and the other within a second; so it is with its end', async () => {
+test('the gateway that made a key accepts it at once, and the other within a second; deletion takes effect in the same way', async () => {
   for (const [made, other] of [
     [0, 1],
     [1, 0],
@@ -154,7 +154,7 @@ test('a key of the wrong kind, of another namespace or none opens nothing', asyn
   expect((await masterA.send('GET', '/keys/master')).status).toBe(404);
 });
 
-test('a revoked master key opens nothing within a second, and its keys live on', async () => {
+test('a revoked master key is refused within a second, and the keys that it made stay valid', async () => {
   const text = await stage.resources.addKey(stage.home, 'short-lived', {}, 'MasterKey');
   const master = stage.caller(text);
   await eventually('it opens', async () => (await master.send('GET', '/keys')).status === 200);

@@ -120,7 +120,7 @@ describe.each(keys.map((key) => ({ key, name: nameOf(key) })))('$name', ({ key }
     );
   });
 
-  test('is served a name that every namespace has by allowed nodes alone', async () => {
+  test('is served a name that every namespace has only by allowed nodes', async () => {
     const allowed = new Set(
       nodes
         .filter((node) => serves(node, key))
@@ -213,7 +213,7 @@ test('a namespace that is not served has no keys and no nodes here', async () =>
   expect((await inside.chat('outside-model')).code).toBe('model_not_found');
 });
 
-test('a change of either side bites at once', async () => {
+test('a change of either side takes effect at once', async () => {
   const caller = callerOf(keyOf('b', 'a'));
   const { patch } = stage.resources;
   expect((await caller.chat('a-All')).status).toBe(200);

@@ -53,7 +53,7 @@ async function signIn(): Promise<{ origin: string; host: string; cookie: string;
   return { origin, host, cookie, token: searchParams.get('token') ?? '' };
 }
 
-test('an address opens the console once, by a cookie that scripts and other sites cannot have', async () => {
+test('an address opens the console once, by a cookie that scripts and other sites cannot read', async () => {
   const address = await standalone.newAddress();
   const first = await request(address);
   expect(first.statusCode).toBe(200);
@@ -141,7 +141,7 @@ describe('an address spelled in another way', () => {
     expect(await standalone.manifest('nodes.yaml')).toContain('evil');
   });
 
-  test('--read-only is the same for every spelling, and for posts that change nothing', async () => {
+  test('--read-only refuses every spelling, and allows posts that change nothing', async () => {
     await using reading = await startConsoleHere(
       { 'one.yaml': manifest('UpstreamNode', 'one', { baseURL: 'http://127.0.0.1:1/v1' }) },
       { readOnly: true },
@@ -178,7 +178,7 @@ test('a body that is nested too deeply is refused, whatever it is for', async ()
   }
 });
 
-test('HEAD uses no address up, and ends', async () => {
+test('HEAD does not use up an address, and gets an answer', async () => {
   const address = await standalone.newAddress();
   const { origin, pathname, search } = new URL(address);
   expect((await askRaw(origin, 'HEAD', pathname + search)).status).toBe(401);
@@ -189,7 +189,7 @@ test('HEAD uses no address up, and ends', async () => {
   expect((await askRaw(origin, 'HEAD', '/api/live', { headers: { cookie } })).status).toBe(404);
 });
 
-test('an address that is opened twice leads the same browser in, and no other', async () => {
+test('an address that is opened twice signs in the same browser, and no other', async () => {
   const address = await standalone.newAddress();
   await using person = await openConsole(browser, address);
   await person.page.getByRole('link', { name: script, exact: true }).waitFor();

@@ -120,7 +120,7 @@ describe('from callers', () => {
     expect(headers.host).toBe(`127.0.0.1:${native.port}`);
   });
 
-  test.each(prototypes)('a model, an alias, a field called %s is one like any other', async (name) => {
+  test.each(prototypes)('a model, an alias or a field named %s is treated like any other', async (name) => {
     for (const model of [name, `alias-${name}`]) {
       const answer = await gateway.post('/chat/completions', { model, messages: [] });
       expect(answer.status).toBe(200);

@@ -66,7 +66,7 @@ describe('keys', () => {
   const flipped = (text: string, at: number): string =>
     text.slice(0, at) + (text[at] === 'a' ? 'b' : 'a') + text.slice(at + 1);
 
-  test('one that is nearly right takes no longer than one that is all wrong', async () => {
+  test('a nearly correct key takes no longer than a completely wrong one', async () => {
     // Keys issued elsewhere: they have no check characters, so every one of these is hashed and looked up.
     const right = 'k'.repeat(20) + 'Zx9'.repeat(10);
     gateway.content.set({
@@ -225,7 +225,7 @@ describe('keys of another namespace', () => {
     expect(JSON.stringify(list)).not.toContain('theirs');
   });
 
-  test('a master key makes none elsewhere, and none that reaches further', async () => {
+  test('a master key makes no key in another namespace, and none with further access', async () => {
     for (const more of [
       { namespace: 'team' },
       { nodeNamespaces: ['team'] },

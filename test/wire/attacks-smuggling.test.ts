@@ -139,7 +139,7 @@ describe('from callers: nothing is read in two ways', () => {
     },
   );
 
-  test('a body that looks like a request stays a body, whoever sends it', async () => {
+  test('a body that looks like a request stays a body, from callers and nodes', async () => {
     const hidden = `{"model":"m","x":"\\r\\n\\r\\n${smuggled.replaceAll('\r\n', '\\r\\n')}"}`;
     const before = upstream.requests.length;
     const text = await rawExchange(
@@ -174,7 +174,7 @@ describe('from callers: nothing is read in two ways', () => {
     ['a backslash', 'GET /v1\\keys HTTP/1.1'],
     ['an asterisk', 'OPTIONS * HTTP/1.1'],
     ['TRACE', 'TRACE /v1/keys HTTP/1.1\r\ncookie: planted'],
-  ])('%s leads nowhere', async (_name, line) => {
+  ])('%s reaches no other address', async (_name, line) => {
     const before = upstream.requests.length;
     const text = await rawExchange(
       gateway.port,

@@ -186,7 +186,7 @@ test('the attempt budget is three nodes', async () => {
   expect(answer.headers.get('x-model-gateway-attempts')).toBe('3');
 });
 
-test('a node disabled meanwhile is not tried', async () => {
+test('a node that was disabled since the first attempt is not tried', async () => {
   first.respondWith('/chat/completions', {
     kind: 'slowFirstByte',
     milliseconds: 100,

@@ -159,7 +159,7 @@ describe('an idempotency key', () => {
     return { passed, converted };
   };
 
-  test('reaches the node as one of that API key alone, the same each time', async () => {
+  test('is sent to the node as a hash for that API key, the same each time', async () => {
     const other = gateway.addKey();
     const paths = [
       ['/chat/completions', {}],

@@ -115,7 +115,7 @@ describe('the count', () => {
   );
 
   test.each(['', ' ', '-1', '1.0', '1e0', '0x1', '+1', '01', 'one', '1, 1', '0;', '\xa01'])(
-    'of %j is no count: 400, never a fresh start',
+    'of %j is no count: 400, and the count does not start again',
     async (sent) => {
       const answer = await gateway.post('/chat/completions', { model: 'm' }, { headers: { [hops]: sent } });
       expect(answer.status).toBe(400);

@@ -151,7 +151,7 @@ test('a request begins when the one before it is answered', async () => {
   socket.destroy();
 });
 
-test('a caller that lets more requests wait than one may is cut off, and all of them are ended', async () => {
+test('a connection with too many waiting requests is closed, and all of them end', async () => {
   upstream.respondWith('/chat/completions', { kind: 'hang' });
   const text = await rawExchange(gateway.port, plain().repeat(42), 10_000);
   expect(text).toBe('');

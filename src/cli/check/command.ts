@@ -66,7 +66,7 @@ async function readAll(
   return { folder: reading.folder(), findings };
 }
 
-/** A folder, a file, or `-`. */
+/** Reads the manifests of a folder, of a file, or, for `-`, of the standard input. */
 async function readPath(
   context: CommandContext,
   dir: string,

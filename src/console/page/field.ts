@@ -29,7 +29,7 @@ export function inputOf(props: FieldProps, input: (names: InputNames) => View, i
 
 function boundsOf(path: string, { minimum, maximum, default: standard }: FieldSchema): string {
   const bounds = minimum !== undefined && maximum !== undefined ? `${minimum} to ${maximum}` : '';
-  // A switch without a wish shows the default.
+  // Only texts and numbers need this hint: a switch whose field is absent already shows the default.
   const isShown = ['string', 'number'].includes(typeof standard);
   const unset = isShown ? `default ${choiceLabel(path, standard)}` : '';
   const facts = [bounds, unset].filter((fact) => fact !== '').join(', ');

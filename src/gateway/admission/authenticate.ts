@@ -23,7 +23,7 @@ export function authenticate(
   }
   const entry = hasKeyLength(text) ? view.key(hashKeyText(text)) : undefined;
   if (entry === undefined) {
-    // Only now: the check characters of a known key need not be checked.
+    // Checked only for an unknown key: a known one is correct.
     throw checkKeyText(text) === 'mistyped'
       ? new GatewayError(
           'key_mistyped',

@@ -220,7 +220,7 @@ class BodyReading extends Deadline implements BatchedTask {
   }
 
   runNow(): void {
-    // Nothing of the body stays here: the listeners live as long as the request, whose answer may be a stream of an hour.
+    // The body is taken out of this object, because the listeners stay as long as the request, whose answer may be a stream of an hour.
     const { encoding, share, resolve } = this.#options;
     if (encoding !== undefined) {
       this.#decode(encoding).then(resolve, (error: unknown) => this.failed(error));

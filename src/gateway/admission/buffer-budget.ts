@@ -68,7 +68,7 @@ export class BufferBudget {
     return { taken, refused };
   }
 
-  /** Judged by what it holds now: else a first body that is larger than the share could never be read. */
+  /** Whether a key holds less than its share now. The new body does not count: otherwise one larger than the share could never be read. */
   #isBelowShare(key: string): boolean {
     const own = this.#held.get(key) ?? 0;
     const holders = this.#held.size + (own === 0 ? 1 : 0);

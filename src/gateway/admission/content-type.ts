@@ -10,8 +10,8 @@ export function checkJsonType(type: string | undefined): undefined {
 }
 
 /**
- * The boundary of a multipart body, or undefined if the body is JSON. The content-type must name one boundary, and nothing
- * else but UTF-8: of two boundaries a node may use the other one. Throws GatewayError.
+ * The boundary of a multipart body, or undefined if the body is JSON. The content-type must have exactly one boundary, because
+ * a node may use the other one of two, and no other parameter but the charset UTF-8. Throws GatewayError.
  */
 export function boundaryOf(type: string | undefined): string | undefined {
   if (type === undefined || isJson(type)) return undefined;

@@ -39,10 +39,11 @@ const lineEnd = '\r\n';
 const headersEnd = '\r\n\r\n';
 
 /**
- * Reads a multipart/form-data body (RFC 7578) and reports each part. It takes only what common clients write, because
- * servers differ in all else: text around the parts, other line ends, folded or repeated headers, escapes, encodings, a
- * boundary within a value. If the node read another part as `model` than we do, an allowlist would be worth nothing. Parsers
- * made for applications forgive these, and do not say where a value is. Values are not read. Throws FormScanError.
+ * Reads a multipart/form-data body (RFC 7578) and reports each part. It accepts only what common clients write, because
+ * servers differ in everything else: text around the parts, other line ends, folded or repeated headers, escapes, encodings,
+ * a boundary within a value. If the node read another part as `model` than we do, an allowlist would have no effect. Parsers
+ * made for applications accept all of these, and do not return the position of a value. Values are not read. Throws
+ * FormScanError.
  */
 export function scanForm(
   body: Buffer,

@@ -6,8 +6,8 @@ export const hopsHeader = 'x-model-gateway-hops';
 
 /**
  * The hop count that a node is sent: one more than the request came with. Throws GatewayError
- * `loop_detected` after two gateways. A value that is not a count is refused, not read as none: otherwise a proxy that
- * merges or rewrites the header would let a loop run on.
+ * `loop_detected` after two gateways. A value that is not a count is refused and not treated as absent: otherwise a loop
+ * would continue if a proxy merges or rewrites the header.
  */
 export function nextHop(headers: IncomingHttpHeaders): string {
   const passed = headers[hopsHeader];

@@ -90,7 +90,7 @@ export class ChunkWriter implements BatchedWriter {
       this.#corked = undefined;
     } catch (error) {
       this.failed(error);
-      // Nothing can end the answer in order now.
+      // After an error while writing, the answer cannot be ended correctly.
       quietly(() => this.break());
     }
   }
@@ -112,14 +112,14 @@ export class ChunkWriter implements BatchedWriter {
     const socket = isSmall ? this.#socketForChunk() : null;
     this.bytesOut += bytes.length;
     if (socket === null) return this.#response.write(bytes);
-    // Nothing waits before it, so that the socket has room.
+    // No earlier bytes wait, so the socket has room.
     socket.write(chunkOf(bytes));
     return true;
   }
 
   /**
-   * Where a chunk may be written past node:http; null if it may not. What comes while such a chunk waits goes by node:http
-   * again, which then reports when the reader takes more.
+   * The socket, if a chunk may be written to it directly; null if not. While such a chunk waits, later pieces are written by
+   * node:http, which then reports when the reader takes more.
    */
   #socketForChunk(): Socket | null {
     return this.isStopped ? null : socketForChunk(this.#response, this.bytesOut);
@@ -145,8 +145,8 @@ export class ChunkWriter implements BatchedWriter {
   }
 
   /**
-   * Bytes wait for the reader. If it reads nothing for too long its connection is closed: it would hold its request, and a
-   * drain, indefinitely. The socket's own timeout is used because it also sees that a part of one write was read.
+   * Starts the timeout for a reader that does not read. Its connection is then closed; otherwise its request, and a drain, would
+   * wait indefinitely. The socket's own timeout is used, because it also notices if only a part of one write was read.
    */
   #wait(): void {
     const response = this.#response;

@@ -11,7 +11,7 @@ export function beginsAsJson(piece: Buffer): boolean {
   return first === 0x7b || first === 0x5b;
 }
 
-/** What the first events of a stream say that its last events need. */
+/** The values from the first events of a stream that are needed for its last events. */
 export interface StreamStart {
   /** The first event of a Messages stream; it has the count of input tokens. */
   readonly message: Buffer | undefined;

@@ -5,7 +5,7 @@ import { UsageCounts } from './usage-counts.ts';
 const field = Buffer.from('"usage"');
 /** Usage is nearly always in the last bytes of an answer, followed by a few fields. */
 const nearBytes = 512;
-/** Usage may be followed by what the caller sent, such as the `metadata` of a response. */
+/** How far before the end usage is searched: members that repeat the request, such as `metadata`, may follow it. */
 const farBytes = 32 * 1024;
 /** How many `"usage":null` may follow the usage: some nodes write one into each chunk. */
 const mostEmpty = 4;

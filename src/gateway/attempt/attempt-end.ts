@@ -10,7 +10,7 @@ import type { AttemptReports } from './attempt-reports.ts';
 import { type AttemptResult, type Failure, ownFailure } from './failure.ts';
 import type { Place } from './node-loads.ts';
 
-/** Who learns how an attempt goes. */
+/** The receivers of reports about an attempt. */
 export interface AttemptListeners {
   readonly caller: Caller;
   readonly candidate: Candidate;
@@ -22,7 +22,7 @@ export interface AttemptListeners {
   readonly settle: (result: AttemptResult) => void;
 }
 
-/** What ends an attempt in which an error of the gateway's own was thrown. */
+/** An attempt that can be ended after an error of the gateway's own was thrown. */
 export interface Interruptible {
   /** Ends the request to the node. */
   abort(): void;
@@ -30,7 +30,7 @@ export interface Interruptible {
   lastWords(error: GatewayError): string | undefined;
 }
 
-/** Reports how an attempt goes, and once how it ended, to the caller's record, the reports and the loop over nodes. */
+/** Reports the progress of an attempt, and once its end, to the caller's record, the reports and the loop over nodes. */
 export class AttemptEnd {
   readonly #listeners: AttemptListeners;
   #stage: 'asked' | 'answering' | 'over' = 'asked';

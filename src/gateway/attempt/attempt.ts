@@ -250,7 +250,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interruptible {
     this.#last = piece;
     if (this.#options.caller.started === 'nothing') {
       this.#beginPlain(longer);
-      // That is the whole body: one `end` with it costs less than a write and an end.
+      // The piece is the whole body, and one `end` with it costs less than a write and an end.
       if (piece.length === this.#length) {
         this.#whole = piece;
         return;
@@ -276,7 +276,7 @@ export class Attempt implements UpstreamHandler, CallerListener, Interruptible {
     this.#end.answering();
   }
 
-  /** Text that an endpoint answers with, such as a transcript, has its quotes not escaped: what it says is no usage. */
+  /** Whether the answer may report usage. Plain text, such as a transcript, does not: its quotes are not escaped, so it may contain `"usage"`. */
   get #mayTellUsage(): boolean {
     return !isEndpoint(this.#options.format) || /\bjson\b/i.test(this.#headers?.get('content-type') ?? '');
   }

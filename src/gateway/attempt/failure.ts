@@ -107,7 +107,7 @@ export function ownFailure(error: GatewayError): Failure {
     outcome: 'not_sent',
     circuit: 'unaffected',
     status: error.entry.status,
-    // Another node's answer would find no memory either, and would be paid for.
+    // There would be no memory for another node's answer either, and that answer would cost money.
     isWorthAnother: error.code !== 'key_share_exceeded',
     error,
   };

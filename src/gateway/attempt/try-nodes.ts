@@ -84,7 +84,7 @@ export async function tryNodes(
     const native = pick.native && request.conversion?.begun !== true;
     const preparing = native ? 'as it is' : convertFor(context, request, candidate);
     const prepared = preparing instanceof Promise ? await preparing : preparing;
-    // While it was prepared elsewhere: nobody would tell the attempt.
+    // The caller may have left while the request was prepared in the thread; the attempt would not be notified.
     if (caller.gone && preparing instanceof Promise) {
       if (prepared === 'converted') context.circuits.abandoned(candidate);
       return 'gone';

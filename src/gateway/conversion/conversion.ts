@@ -16,7 +16,7 @@ import { GatewayError } from '../errors/errors.ts';
 import type { Jobs } from '../thread/jobs.ts';
 import { LongTexts } from './long-texts.ts';
 
-/** The names of conversions. Constants: a text that is built for each request would be hashed again by each counter. */
+/** The names of conversions. They are constants, because each counter would hash a text that is built for each request. */
 const names = {
   messages: 'messages->chat',
   responses: 'responses->chat',
@@ -57,7 +57,7 @@ const copies = 2;
  */
 export class Conversion {
   readonly format: ConvertedFormat;
-  /** What the caller has got of the opening of a stream; the stream of another node continues it. */
+  /** The opening of a stream that was already sent to the caller; the stream of another node continues it. */
   opened: unknown;
   /** Whether the caller has got the head of a converted stream: from then on every attempt is converted. */
   begun = false;

@@ -30,7 +30,7 @@ export class ConvertedPlain implements CallerListener, Interruptible {
   /** The answers as they came, for a request with several choices or with a large answer. */
   readonly #bodies: Buffer[] = [];
   #isLarge = false;
-  /** Bytes of answers that count in the key's share of the memory, until they are converted and what they became is written. */
+  /** Bytes of answers that count in the key's share of the memory, until the converted answer is written. */
   #held = 0;
   /** Whether the thread has the answers, or will get them. */
   #isElsewhere = false;
@@ -124,7 +124,7 @@ export class ConvertedPlain implements CallerListener, Interruptible {
     );
   }
 
-  /** In the thread: converting a large answer would block the event loop for too long. */
+  /** Converts a large answer in the thread, because it would block the event loop for too long. */
   #convertElsewhere(headers: UpstreamHeaders): void {
     const { largeWork, share, conversion, converted } = this.#options;
     this.#isElsewhere = true;

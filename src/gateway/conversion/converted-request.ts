@@ -13,13 +13,13 @@ import type { Limits } from '../limits.ts';
 import type { LargeWork } from '../thread/large-work.ts';
 import type { Conversion } from './conversion.ts';
 
-/** What an attempt needs whose node is asked in chat-completions. Nothing of it changes while it runs. */
+/** What a converted attempt needs. It does not change while the attempt runs. */
 export interface ConvertedOptions extends AttemptListeners {
   readonly pool: Pool;
   readonly connection: UpstreamConnection;
   readonly conversion: Conversion;
   readonly converted: Converted;
-  /** For the node; undefined if the caller sent none. */
+  /** The idempotency key for the node; undefined if the caller sent none. */
   readonly idempotencyKey: string | undefined;
   /** Headers of the gateway's own for an answer, flat: which node, how many attempts, what was converted. */
   readonly headers: readonly string[];
@@ -42,7 +42,7 @@ export function sendNextChat(
   handler: UpstreamHandler,
 ): { abort(): void } {
   const callers = chatHeaders(caller.request.headers);
-  // With one idempotency key, all of several requests would get the answer of the first.
+  // If several requests had the same idempotency key, all of them would get the answer of the first.
   if (idempotencyKey !== undefined && converted.choices === 1)
     callers.push('idempotency-key', idempotencyKey);
   const headers = span === undefined ? callers : span.headers(callers);

@@ -80,7 +80,7 @@ export class LongTexts implements LongTextReader {
     return value;
   }
 
-  /** A request as it is sent, with the caller's bytes for the marks. Not after the caller's body was freed. */
+  /** The request to send: the caller's bytes replace the marks. Must not be called after the caller's body was freed. */
   body(chat: object): AssembledBody {
     return new MarkedBody(JSON.stringify(chat), this.#body, this.#texts);
   }

@@ -231,7 +231,7 @@ describe('TLS is verified, whatever NODE_TLS_REJECT_UNAUTHORIZED says', () => {
     }
   });
 
-  test('a resumed session does not slip past the check of the name', async () => {
+  test('a resumed TLS session does not avoid the check of the name', async () => {
     await using server = await scriptedUpstream(hello, {
       tls: { ...upstreamCertificate('server'), maxVersion: 'TLSv1.2' },
     });

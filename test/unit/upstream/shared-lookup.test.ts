@@ -70,7 +70,7 @@ test('who asks again from within the answer gets a look-up of its own', () => {
 });
 
 describe('names that were slow the last time', () => {
-  test('are looked up one after the other, and keep no other name waiting', () => {
+  test('are looked up one after the other, and do not delay other names', () => {
     const { ask, names, answer, heard } = setUp();
     for (const name of ['s1', 's2', 's3']) ask(name);
     for (let i = 0; i < 3; i++) answer(1_001);

@@ -16,7 +16,7 @@ const publishing = (...recipients: readonly (readonly [namespace: string, recipi
     items: recipients.map(([namespace, recipient]) => ({ metadata: { namespace }, data: { recipient } })),
   });
 
-test('the only recipient of a cluster is taken unasked, whoever published it; of two none is', async () => {
+test('the only recipient of a cluster is used without a flag, by any publisher; if there are two, none is used', async () => {
   const asked = () => clusterRecipient(server.client(), undefined, AbortSignal.timeout(10_000));
   server.otherwise(publishing(['anybody', 'age1only']));
   expect(await asked()).toBe('age1only');
