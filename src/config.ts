@@ -46,6 +46,8 @@ export interface TrafficConfig {
 export interface ClusterConfig extends ServingConfig {
   /** Namespaces to serve; `all` for every one; undefined for the one it runs in. */
   readonly namespaces: readonly string[] | 'all' | undefined;
+  /** Serves the namespaces with these labels, too. */
+  readonly namespaceSelector: string | undefined;
   /** Namespaces whose Secrets it may read, besides the sealing Secret; undefined for all that it serves. */
   readonly secretNamespaces: readonly string[] | undefined;
   /** Only objects of this class are served; undefined for those without a class. */
@@ -228,9 +230,15 @@ function configOf(command: Command, values: FlagValues, env: Env, repeated: read
     if (values['all-namespaces'] === true && values.namespace !== undefined) {
       throw new ConfigError('--namespace and --all-namespaces exclude each other; leave one of them out.');
     }
+    if (values['all-namespaces'] === true && values['namespace-selector'] !== undefined) {
+      throw new ConfigError(
+        '--namespace-selector and --all-namespaces exclude each other; leave one of them out.',
+      );
+    }
     const shared: ClusterConfig = {
       ...serving,
       namespaces: values['all-namespaces'] === true ? 'all' : values.namespace,
+      namespaceSelector: values['namespace-selector'],
       className: values.class,
       secretNamespaces: values['secret-namespace']?.filter((name) => name !== '-'),
       homeNamespace: values['home-namespace'] ?? env['POD_NAMESPACE'],

@@ -118,6 +118,7 @@ const values = group({
   watch: group({
     namespaces: z.array(namespaceName).max(100),
     allNamespaces: flag,
+    namespaceSelector: z.string().max(1_000),
     secretNamespaces: z.array(z.union([namespaceName, z.literal('*')])).max(100),
   }),
   class: z.string().regex(/^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$/),

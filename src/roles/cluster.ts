@@ -161,6 +161,7 @@ async function openCluster({
     namespaces,
     secretNamespaces: config.secretNamespaces,
     homeNamespace,
+    namespaceSelector: config.namespaceSelector,
     className: config.className,
     events,
     log,

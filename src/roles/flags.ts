@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { gatewayURL } from '../cli/gateway-url.ts';
 import { listenAddress } from '../cli/listen-address.ts';
+import { labelSelector } from '../cli/selector.ts';
 import type { AccessLogChoice } from '../observe/access-log.ts';
 import { logFormats, logLevels } from '../observe/log.ts';
 import type { roleSummaries } from './role-summaries.ts';
@@ -44,6 +45,15 @@ const dnsLabel = (what: string): z.ZodType<string> =>
       `must be a ${what}: lower-case letters, digits and dashes, at most 63`,
     );
 const namespaceName = dnsLabel('namespace name');
+
+function isLabelSelector(text: string): boolean {
+  try {
+    labelSelector(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const wholeNumber = (least: number, most: number): z.ZodType<number> =>
   z
@@ -152,6 +162,12 @@ export const flags = {
     preset: { cluster: 'its own' },
   },
   'all-namespaces': { commands: cluster, schema: z.boolean(), help: 'serve every namespace' },
+  'namespace-selector': {
+    commands: cluster,
+    value: 'LABELS',
+    schema: z.string().refine(isLabelSelector, 'must be labels as kubectl takes them: team=a,!old'),
+    help: 'serve those with these labels, too',
+  },
   'secret-namespace': {
     commands: cluster,
     value: 'NAME',

@@ -26,6 +26,10 @@ const sets: readonly [what: string, options: RenderOptions][] = [
     'all namespaces, Secrets of some',
     { values: { watch: { allNamespaces: true, secretNamespaces: ['team-a', 'team-b'] } } },
   ],
+  [
+    'namespaces by label',
+    { values: { watch: { namespaces: ['models', 'team-a'], namespaceSelector: 'a=b' } } },
+  ],
   ['all namespaces and all Secrets', { values: { watch: { allNamespaces: true, secretNamespaces: ['*'] } } }],
   [
     'TLS from a Secret',

@@ -227,8 +227,8 @@ const elsewhere: readonly { readonly fits: RegExp; readonly why: string }[] = [
   },
   { fits: /^kubectl port-forward(?: |$)/, why: 'it needs a pod' },
   {
-    fits: /^kubectl (?:label apikey my-key|scale deployment|delete lease|get secret) .*-n (?:team-a|blue)\b/,
-    why: 'it needs two installations; cluster/claims.test.ts and cluster/classes.test.ts do the same',
+    fits: /^kubectl (?:label (?:apikey|namespace)|scale deployment|delete lease|get secret) .*(?:-n (?:team-a|blue)\b|=enabled$)/,
+    why: 'it needs installations; cluster/claims, classes and namespace-selector.test.ts do the same',
   },
   { fits: /^export ANTHROPIC_/, why: 'it starts Claude Code, which test:agents does' },
   { fits: /^export MODEL_GATEWAY_KEY=/, why: 'test:agents runs agents with it' },

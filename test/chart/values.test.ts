@@ -46,10 +46,13 @@ async function absentFiles(): Promise<string[]> {
 /** What a value does only where something else is so. */
 const contexts: readonly [RegExp, object][] = [
   [/^crds\./, { crds: { enabled: true } }],
-  [/^watch\.allNamespaces$/, { watch: { namespaces: [] } }],
+  [/^watch\.allNamespaces$/, { watch: { namespaces: [], namespaceSelector: '' } }],
   [
     /^watch\.secretNamespaces$/,
-    { watch: { namespaces: [], allNamespaces: true }, credentials: { sealedOnly: false } },
+    {
+      watch: { namespaces: [], namespaceSelector: '', allNamespaces: true },
+      credentials: { sealedOnly: false },
+    },
   ],
   [/^gateway\.replicas$/, { gateway: { autoscaling: { enabled: false } } }],
   [
@@ -158,9 +161,14 @@ describe('values', () => {
     ['a wrong type', { gateway: { replicas: 'two' } }, 'got string, want integer'],
     ['both ways to watch', { watch: { namespaces: ['a'], allNamespaces: true } }, 'exclude each other'],
     [
+      'a selection of all namespaces',
+      { watch: { namespaceSelector: 'a=b', allNamespaces: true } },
+      'exclude each other',
+    ],
+    [
       'Secrets without all namespaces',
       { watch: { secretNamespaces: ['a'] } },
-      'is for watch.allNamespaces only',
+      'is for watch.allNamespaces and watch.namespaceSelector only',
     ],
     [
       'a key that nobody would serve',
@@ -257,6 +265,11 @@ describe('rendering', () => {
       },
     ],
     ['all namespaces', { watch: { allNamespaces: true } }, { namespaces: 'all' }],
+    [
+      'namespaces by label',
+      { watch: { namespaceSelector: 'team in (a,b),!old' } },
+      { namespaces: ['models'], namespaceSelector: 'team in (a,b),!old', secretNamespaces: ['models'] },
+    ],
   ])('the program takes the arguments and variables: %s', async (_, values, wanted) => {
     const configs = (await render(helm, { values }))
       .filter(({ kind }) => kind === 'Deployment')

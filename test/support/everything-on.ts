@@ -12,7 +12,7 @@ export const everythingOn = {
   },
   imagePullSecrets: [{ name: 'registry' }],
   crds: { enabled: true, keep: true },
-  watch: { namespaces: ['models', 'team-a', 'team-b'] },
+  watch: { namespaces: ['models', 'team-a', 'team-b'], namespaceSelector: 'model-gateway in (yes,also)' },
   class: 'canary',
   credentials: { sealedOnly: true },
   gatewayURL: 'https://models.example.com/v1',

@@ -4,8 +4,11 @@
 {{- if and $watch.allNamespaces $watch.namespaces -}}
 {{- fail "watch.namespaces and watch.allNamespaces exclude each other: leave one of them out" -}}
 {{- end -}}
-{{- if and $watch.secretNamespaces (not $watch.allNamespaces) -}}
-{{- fail "watch.secretNamespaces is for watch.allNamespaces only: otherwise Secrets are granted in the namespaces that are served" -}}
+{{- if and $watch.namespaceSelector $watch.allNamespaces -}}
+{{- fail "watch.namespaceSelector and watch.allNamespaces exclude each other: leave one of them out" -}}
+{{- end -}}
+{{- if and $watch.secretNamespaces (not (include "model-gateway.isClusterWide" .)) -}}
+{{- fail "watch.secretNamespaces is for watch.allNamespaces and watch.namespaceSelector only: otherwise Secrets are granted in the namespaces that are served" -}}
 {{- end -}}
 {{- if and (or .Values.nodes .Values.apiKeys .Values.masterKeys) (not $watch.allNamespaces) -}}
 {{- if not (has .Release.Namespace (include "model-gateway.namespaces" . | fromJsonArray)) -}}

@@ -82,6 +82,11 @@ annotations:
 {{- .Values.watch.namespaces | default (list .Release.Namespace) | uniq | sortAlpha | toJson -}}
 {{- end -}}
 
+{{/* Whether the namespaces that are served are not all known here: `true`, or nothing. */}}
+{{- define "model-gateway.isClusterWide" -}}
+{{- if or .Values.watch.allNamespaces .Values.watch.namespaceSelector -}}true{{- end -}}
+{{- end -}}
+
 {{/* Whether the traffic port speaks TLS: the Secret's name, or nothing. */}}
 {{- define "model-gateway.tlsSecret" -}}
 {{- if .Values.tls.secretName -}}

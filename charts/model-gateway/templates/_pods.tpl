@@ -175,8 +175,8 @@ spec:
 {{- $watch := .root.Values.watch -}}
 {{- if and (eq .role "gateway") .root.Values.credentials.sealedOnly -}}
 {{- $flags = list "--secret-namespace=-" -}}
-{{- else if and $watch.allNamespaces (not (has "*" $watch.secretNamespaces)) (or $watch.secretNamespaces .root.Values.rbac.create) -}}
-{{- range $watch.secretNamespaces | default (list .root.Release.Namespace) | uniq | sortAlpha -}}
+{{- else if and (include "model-gateway.isClusterWide" .root) (not (has "*" $watch.secretNamespaces)) (or $watch.secretNamespaces .root.Values.rbac.create) -}}
+{{- range $watch.secretNamespaces | default (include "model-gateway.namespaces" .root | fromJsonArray) | uniq | sortAlpha -}}
 {{- $flags = append $flags (printf "--secret-namespace=%s" .) -}}
 {{- end -}}
 {{- end -}}
@@ -192,6 +192,9 @@ spec:
 {{- range include "model-gateway.namespaces" . | fromJsonArray -}}
 {{- $flags = append $flags (printf "--namespace=%s" .) -}}
 {{- end -}}
+{{- end -}}
+{{- with .Values.watch.namespaceSelector -}}
+{{- $flags = append $flags (printf "--namespace-selector=%s" .) -}}
 {{- end -}}
 {{- with .Values.class -}}
 {{- $flags = append $flags (printf "--class=%s" .) -}}

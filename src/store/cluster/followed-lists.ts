@@ -41,6 +41,8 @@ export interface FollowedList {
   mayBeDropped(): boolean;
   /** The content of the list was dropped. */
   dropped(): void;
+  /** It is no longer followed. */
+  ended(): void;
 }
 
 interface State {
@@ -145,6 +147,11 @@ export class FollowedLists {
           'The API server keeps refusing this list; its content was dropped',
         );
       },
+      ended: () => {
+        this.#states.delete(state);
+        if (namespace !== undefined) this.#lost.delete(namespace);
+        this.#judge();
+      },
     };
   }
 
@@ -231,7 +238,8 @@ export class FollowedLists {
   #judge(): void {
     if (this.#signal.aborted) return;
     const lost = new Map<string, [State, ...State[]]>();
-    let isReady = true;
+    // The namespaces of a selector are listed before there is anything to wait for.
+    let isReady = [...this.#states].some(({ purpose }) => purpose !== 'Wakes');
     const works = this.working().length > 0;
     for (const state of this.#states) {
       const isLost = this.#isLost(state);

@@ -23,8 +23,13 @@ const mostRetryMs = { refused: 300_000, failed: 30_000 };
 export interface FollowedSecrets {
   /** A node began or ceased to name a Secret. */
   want(namespace: string, name: string, wanted: boolean, content: Content): void;
-  /** Watches the metadata of a namespace's Secrets (of all, if undefined). */
-  follow(namespace: string | undefined, content: Content, list: FollowedList): Promise<void>;
+  /** Watches the metadata of a namespace's Secrets (of all, if undefined) until the signal aborts. */
+  follow(
+    namespace: string | undefined,
+    content: Content,
+    list: FollowedList,
+    stopped: AbortSignal,
+  ): Promise<void>;
   /** Watches one Secret with its data. */
   followOne(namespace: string, name: string, content: Content, list: FollowedList): Promise<void>;
   /** Settles when every Secret wanted by now was read, is missing or may not be read. */
@@ -152,7 +157,7 @@ export function followSecrets(options: {
       }
     },
 
-    follow(namespace, content, list) {
+    follow(namespace, content, list, stopped) {
       const changed = (object: unknown): void => {
         const meta = metaOf(object);
         if (meta === undefined) return;
@@ -184,12 +189,12 @@ export function followSecrets(options: {
           if (isHere && version !== forbidden && !reading.has(id)) readAgain(place, name, content);
         }
       }, pollMs).unref();
-      signal.addEventListener('abort', () => clearInterval(polling), { once: true });
+      stopped.addEventListener('abort', () => clearInterval(polling), { once: true });
       return reflect({
         client,
         path: resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace }),
         metadataOnly: true,
-        signal,
+        signal: stopped,
         sink: {
           replace(objects) {
             const now = new Set(objects.map(idOf));

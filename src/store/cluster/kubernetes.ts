@@ -26,6 +26,7 @@ import { type Kind, type ResourceOf, type Store, StoreError } from '../store.ts'
 import { defaultPatience, type FollowedList, FollowedLists, type Patience } from './followed-lists.ts';
 import { followSecrets } from './kubernetes-secrets.ts';
 import { OwnKeys } from './own-keys.ts';
+import { followSelected, type SelectedNamespaces } from './selected-namespaces.ts';
 import { storedConditions } from './stored-conditions.ts';
 import { toStoreError } from './to-store-error.ts';
 
@@ -50,6 +51,8 @@ function coreAddress(plural: 'secrets' | 'configmaps', namespace?: string, name?
 export function openKubernetesStore(options: {
   client: KubeClient;
   namespaces: readonly string[] | 'all';
+  /** Also serves the namespaces with these labels, as kubectl takes them; without it the list above is all. */
+  namespaceSelector?: string | undefined;
   /**
    * The namespaces whose Secrets may be read, apart from the sealing Secret; in others no Secret is watched or read.
    * Undefined means all namespaces that are served.
@@ -163,6 +166,8 @@ export function openKubernetesStore(options: {
       signal: stopped,
       sink: {
         replace: (objects, listVersion) => {
+          // A namespace that is no longer served was emptied.
+          if (stopped.aborted) return;
           const listed = (objects as (ResourceOf[typeof kind] | undefined)[]).filter(
             (object) => object !== undefined && !own.isDeleted(object.metadata.uid),
           ) as ResourceOf[typeof kind][];
@@ -170,7 +175,9 @@ export function openKubernetesStore(options: {
           content.replaceAll(kind, [...listed, ...newer], namespace);
           list.filled();
         },
-        set: (object) => take(object as Resource | undefined),
+        set: (object) => {
+          if (!stopped.aborted) take(object as Resource | undefined);
+        },
         remove: (object) => {
           const resource = object as Resource | undefined;
           if (resource !== undefined)
@@ -217,9 +224,14 @@ export function openKubernetesStore(options: {
   };
 
   /** Follows a kind in a namespace, or in all. Drops the content of a namespace that was probably deleted. */
-  const followKind = async (kind: Kind, namespace: string | undefined): Promise<void> => {
+  const followKind = async (
+    kind: Kind,
+    namespace: string | undefined,
+    ended: AbortSignal = signal,
+  ): Promise<void> => {
     const list = lists.add(kind, namespace, 'Resources');
-    while (!signal.aborted) {
+    ended.addEventListener('abort', list.ended, { once: true });
+    while (!ended.aborted) {
       const again = new AbortController();
       let isAsking = false;
       const drop = async (): Promise<void> => {
@@ -233,20 +245,51 @@ export function openKubernetesStore(options: {
         isAsking = false;
       };
       const dropSafely = (): void => void drop().catch((error: unknown) => internalErrors('object', error));
-      await followOnce(kind, namespace, list, dropSafely, AbortSignal.any([signal, again.signal]));
+      await followOnce(kind, namespace, list, dropSafely, AbortSignal.any([ended, again.signal]));
     }
   };
 
+  const followSecretsOf = (namespace: string | undefined, ended: AbortSignal = signal): void => {
+    const list = lists.add('Secret', namespace, 'Wakes');
+    ended.addEventListener('abort', list.ended, { once: true });
+    void secrets.follow(namespace, content, list, ended);
+  };
+
+  /** The namespaces that are served because of their labels. */
+  const selected = new Map<string, AbortController>();
+  const serve = (namespace: string): void => {
+    if (namespaces === 'all' || namespaces.includes(namespace) || selected.has(namespace)) return;
+    const own = new AbortController();
+    selected.set(namespace, own);
+    const ended = AbortSignal.any([signal, own.signal]);
+    for (const kind of kinds) void followKind(kind, namespace, ended);
+    if (mayRead(namespace)) followSecretsOf(namespace, ended);
+  };
+  const leave = (namespace: string): void => {
+    selected.get(namespace)?.abort();
+    if (!selected.delete(namespace)) return;
+    for (const kind of kinds) content.replaceAll(kind, [], namespace);
+    for (const { kind, metadata } of [...content.rejections()]) {
+      if (metadata.namespace === namespace) content.accept(kind, namespace, metadata.name);
+    }
+  };
+  let selection: SelectedNamespaces | undefined;
+
   const start = async (): Promise<void> => {
     for (const kind of [...kinds, 'Secret']) metrics.begin(kind);
+    const { namespaceSelector: selector } = options;
+    if (selector !== undefined) {
+      const list = lists.add('Namespace', undefined, 'Wakes');
+      selection = followSelected({ client, selector, list, log, signal, added: serve, removed: leave });
+      // A pod that served none of them would replace one that serves them all.
+      await selection.listed;
+    }
     metrics.lists(() => lists.standings());
     metrics.unreadableSecrets(() => secrets.unreadable());
     fitHeapGrowth(true);
     // None of these is awaited, because they run until the process ends.
     for (const namespace of scopes) for (const kind of kinds) void followKind(kind, namespace);
-    for (const namespace of secretScopes) {
-      void secrets.follow(namespace, content, lists.add('Secret', namespace, 'Wakes'));
-    }
+    for (const namespace of secretScopes) followSecretsOf(namespace);
     const sealing = lists.add(`Secret ${sealingSecretName}`, homeNamespace, 'Sealing');
     void secrets.followOne(homeNamespace, sealingSecretName, content, sealing);
     await lists.ready;
@@ -292,8 +335,15 @@ export function openKubernetesStore(options: {
 
   return Object.assign(contentView(content), {
     unsyncedReason: () =>
-      content.synced ? undefined : (lists.missing() ?? 'some Secrets that nodes name are not read yet'),
-    remarks: () => [...classRemarks(), ...lists.remarks(), ...secrets.remarks()],
+      content.synced
+        ? undefined
+        : (selection?.missing() ?? lists.missing() ?? 'some Secrets that nodes name are not read yet'),
+    remarks: () => [
+      ...classRemarks(),
+      ...(selection?.remarks() ?? []),
+      ...lists.remarks(),
+      ...secrets.remarks(),
+    ],
     async writeStatus(kind, resource, status, callSignal) {
       const { namespace, name, uid, resourceVersion } = resource.metadata;
       const path = resourcePath({ ...resourceAddress(kind, namespace, name), subresource: 'status' });

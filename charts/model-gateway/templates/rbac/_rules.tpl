@@ -34,6 +34,13 @@ model-gateway
 {{- end -}}
 {{- end -}}
 
+{{/* Names and labels of namespaces, for selectors. */}}
+{{- define "model-gateway.namespaceRules" -}}
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [list, watch]
+{{- end -}}
+
 {{/* Credentials that nodes name, and the Secrets of generated keys. */}}
 {{- define "model-gateway.controllerSecretRules" -}}
 {{- /* `update` is for the controller of the version before, which runs until an upgrade has replaced it. */}}

@@ -72,8 +72,9 @@ async function start(
     restarts: (reason) => told.push(reason) === 1,
     mayBeDropped: () => false,
     dropped: () => {},
+    ended: () => {},
   };
-  void secrets.follow('team', content, list);
+  void secrets.follow('team', content, list, stop.signal);
   if (answers.settles !== false) await secrets.settled();
   const state = () => {
     const credentials = content.node('team', 'node')?.credentials;
