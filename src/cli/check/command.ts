@@ -24,6 +24,7 @@ interface CheckFlags {
   readonly sarif?: true;
   readonly strict?: true;
   readonly homeNamespace: string;
+  readonly class: readonly string[];
 }
 
 /** `check` */
@@ -36,10 +37,17 @@ export const addCheck: AddCommand = (program, context) => {
     .option('--sarif', 'the same as -o sarif, for code scanning')
     .option('--strict', 'warnings fail too')
     .option('--home-namespace <name>', "the platform team's namespace", 'default')
+    .option(
+      '--class <name>',
+      'a class that an installation serves; repeat it',
+      (name: string, before: readonly string[]) => [...before, name],
+      [] as readonly string[],
+    )
     .action(async (paths: readonly string[], flags: CheckFlags) => {
       const { folder, findings } = await readAll(context, paths);
-      const { homeNamespace } = flags;
-      const all = sorted([...findings, ...judge(folder, { homeNamespace, now: context.clock.wall() })]);
+      const { homeNamespace, class: classes } = flags;
+      const circumstances = { homeNamespace, classes, now: context.clock.wall() };
+      const all = sorted([...findings, ...judge(folder, circumstances)]);
       await print(context, flags.sarif === true ? 'sarif' : flags.output, all);
       context.err.write(`${summary(folder, all)}\n`);
       const failing = flags.strict === true ? ['error', 'warning'] : ['error'];

@@ -1,4 +1,5 @@
 import type { Circumstances } from './circumstances.ts';
+import { classFindings } from './class-rules.ts';
 import { documentFindings } from './document-rules.ts';
 import type { Finding } from './finding.ts';
 import type { CheckedFolder } from './folder.ts';
@@ -7,7 +8,12 @@ import { nodeFindings } from './node-rules.ts';
 
 /** The findings of all rules about what a folder declares. Pure. */
 export function judge(folder: CheckedFolder, circumstances: Circumstances): Finding[] {
-  return [...documentFindings(folder), ...nodeFindings(folder), ...keyFindings(folder, circumstances)];
+  return [
+    ...documentFindings(folder),
+    ...nodeFindings(folder),
+    ...keyFindings(folder, circumstances),
+    ...classFindings(folder, circumstances),
+  ];
 }
 
 /** By file and place. */

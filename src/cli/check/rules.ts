@@ -101,6 +101,16 @@ export const rules = {
     summary: 'A key has expired already.',
     help: 'An expired key opens nothing.',
   },
+  'class-unserved': {
+    level: 'warning',
+    summary: 'An object has a class that no installation has.',
+    help: 'An installation serves the objects whose label modelgateway.dev/class is its --class. Give check the classes of your installations by --class NAME, repeatedly.',
+  },
+  'class-unjudged': {
+    level: 'note',
+    summary: 'An object has a class, and no --class was given.',
+    help: 'Files do not show which classes the installations of the cluster have. Name them by --class NAME. Standalone mode serves every object.',
+  },
   'server-field': {
     level: 'warning',
     summary: 'A document carries fields that the API server writes.',

@@ -26,10 +26,10 @@ const sealed = await sealApiKey({
   apiKey: 'secret',
 });
 
-function check(files: Readonly<Record<string, string>>): Finding[] {
+function check(files: Readonly<Record<string, string>>, classes: readonly string[] = ['canary']): Finding[] {
   const reading = new FolderReading();
   const findings = Object.entries(files).flatMap(([file, text]) => reading.add(file, text));
-  return sorted([...findings, ...judge(reading.folder(), { homeNamespace: 'default', now })]);
+  return sorted([...findings, ...judge(reading.folder(), { homeNamespace: 'default', classes, now })]);
 }
 
 /** A node with the fields of `spec` below its base URL, which stands on line 6. */
@@ -193,6 +193,16 @@ const cases: [string, string | Record<string, string>, RegExp[]][] = [
   ],
   ['expired', key('  secretName: s\n  expirationTime: 2026-07-31T00:00:00Z\n'), [/^key-expired 6:3 /]],
   [
+    'a class that nothing serves',
+    all(
+      node('', '{ name: n, labels: { modelgateway.dev/class: canary } }'),
+      key('  secretName: s\n', '{ name: k, labels: { modelgateway.dev/class: canery } }'),
+    ),
+    [
+      /^class-unserved 10:22 metadata.labels nothing serves this object: no --class names "canery" \(canary\)$/,
+    ],
+  ],
+  [
     'copied out of a cluster',
     `${node('', '{ name: n, uid: abc, resourceVersion: "5" }')}status: { phase: ready }\n`,
     [
@@ -211,12 +221,19 @@ test.each(cases)('%s', (_, files, expected) => {
   for (const { level, rule } of findings) expect(level).toBe(rules[rule].level);
 });
 
-test('every rule has a case, but for files that cannot be read', () => {
+test('without --class a class is not judged', () => {
+  const text = node('', '{ name: n, labels: { modelgateway.dev/class: canary } }');
+  expect(check({ 'a.yaml': text }, []).map(({ rule, level }) => `${rule} ${level}`)).toEqual([
+    'class-unjudged note',
+  ]);
+});
+
+test('every rule has a case, but for files that cannot be read and classes that are not known', () => {
   const told = new Set(
     cases.flatMap(([, , expected]) => expected.map(({ source }) => /^\^([a-z-]+)/.exec(source)?.[1])),
   );
   const missing = (Object.keys(rules) as RuleId[]).filter((rule) => !told.has(rule));
-  expect(missing).toEqual(['unreadable-file']);
+  expect(missing).toEqual(['unreadable-file', 'class-unjudged']);
 });
 
 test('whatever a file holds, it is read without a fault and every finding has a place in it', () => {
