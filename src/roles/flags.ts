@@ -161,12 +161,17 @@ export const flags = {
     help: 'namespace; repeat it to serve more',
     preset: { cluster: 'its own' },
   },
-  'all-namespaces': { commands: cluster, schema: z.boolean(), help: 'serve every namespace' },
+  'all-namespaces': {
+    commands: cluster,
+    schema: z.boolean(),
+    help: 'serve every one; or --namespace-selector LABELS',
+  },
   'namespace-selector': {
     commands: cluster,
     value: 'LABELS',
     schema: z.string().refine(isLabelSelector, 'must be labels as kubectl takes them: team=a,!old'),
     help: 'serve those with these labels, too',
+    hidden: true,
   },
   'secret-namespace': {
     commands: cluster,

@@ -1,6 +1,7 @@
 import type { StatusModel, UpstreamNode, UpstreamNodeSpec } from '../../resources/upstream-node.ts';
 import type { Window } from '../../upstream/listed-window.ts';
 import { modelFilter } from './model-filter.ts';
+import { mostModelBytes } from './model-room.ts';
 import type { ListedModels } from './verdict.ts';
 
 /**
@@ -31,9 +32,7 @@ export function isDiscovering({ spec }: Pick<UpstreamNode, 'spec'>): boolean {
 
 /** A model is removed after it was absent from this many successful syncs in a row. */
 const missesToRemove = 3;
-/** etcd refuses objects of about 1.5 MB, and every gateway has every status in memory. */
 const maxModels = 5_000;
-const maxModelBytes = 640 * 1_024;
 const longestName = 512;
 
 /**
@@ -41,12 +40,13 @@ const longestName = 512;
  * discovered ones stay as they are, so that a change of the manual list applies at once. `newModels` decides whether a
  * discovered model starts enabled, and this is kept when `newModels` changes; manual models start enabled. An entry in
  * `spec.models` has precedence; if it is removed, the model is again what it started as.
- * Sorted by name. Beyond the bounds manual models have precedence, then those known before.
+ * Sorted by name. `room` bounds their bytes (`modelRoom`). Beyond the bounds manual models have precedence, then those known before.
  */
 export function mergeModels(
   before: readonly StatusModel[],
   spec: Pick<UpstreamNodeSpec, 'manualModels' | 'models' | 'sync'>,
   listing: Listing,
+  room = mostModelBytes,
 ): MergedModels {
   const known = new Map(before.map((model) => [model.name, model]));
   const manual = new Set(spec.manualModels ?? []);
@@ -74,7 +74,7 @@ export function mergeModels(
     };
   });
 
-  const { kept, truncated } = bounded(entries, manual, known);
+  const { kept, truncated } = bounded(entries, manual, known, room);
   const names = new Set(kept.map(({ name }) => name));
   return {
     models: kept.sort(byName),
@@ -135,13 +135,14 @@ function bounded(
   entries: readonly StatusModel[],
   manual: ReadonlySet<string>,
   known: ReadonlyMap<string, StatusModel>,
+  room: number,
 ): { kept: StatusModel[]; truncated: boolean } {
   const rank = ({ name }: StatusModel): number => (manual.has(name) ? 0 : known.has(name) ? 1 : 2);
   const kept: StatusModel[] = [];
   let bytes = 2;
   for (const entry of [...entries].sort((a, b) => rank(a) - rank(b) || byName(a, b))) {
     bytes += Buffer.byteLength(JSON.stringify(entry)) + 1;
-    if (kept.length === maxModels || bytes > maxModelBytes) return { kept, truncated: true };
+    if (kept.length === maxModels || bytes > room) return { kept, truncated: true };
     kept.push(entry);
   }
   return { kept, truncated: false };

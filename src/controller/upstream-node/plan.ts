@@ -7,6 +7,7 @@ import { type Finding, finding } from './finding.ts';
 import type { Gathered } from './gather.ts';
 import type { NodeMemory } from './memory.ts';
 import { isNarrower } from './model-filter.ts';
+import { modelRoom } from './model-room.ts';
 import { type Listing, type MergedModels, mergeModels } from './models.ts';
 import { phaseOf, reachability, readinessOf } from './readiness.ts';
 import { syncStatus } from './sync-status.ts';
@@ -72,7 +73,7 @@ function modelsOf({ node }: Gathered, { sync }: Finding): MergedModels {
   if (isSettled && models !== undefined) {
     return { models, truncated: modelsTruncated, added: [], removed: [] };
   }
-  return mergeModels(models ?? [], node.spec, listing);
+  return mergeModels(models ?? [], node.spec, listing, modelRoom(node));
 }
 
 function remember(gathered: Gathered, { health, sync, changed }: Finding): NodeMemory {
