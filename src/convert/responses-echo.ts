@@ -49,7 +49,7 @@ function echoOf(request: Pick<Fields, 'repeated'>, most: number): string {
     ) +
     member('max_output_tokens', ',"max_output_tokens":null') +
     member('max_tool_calls', ',"max_tool_calls":null') +
-    // Nothing is kept, whatever was asked for.
+    // Constant, because the gateway stores no response, even if the request asks for it.
     ',"store":false,"background":false' +
     member('metadata', ',"metadata":{}') +
     member('safety_identifier', ',"safety_identifier":null') +
@@ -63,7 +63,7 @@ function echoOf(request: Pick<Fields, 'repeated'>, most: number): string {
 const plainText = ',"text":{"format":{"type":"text"}}';
 const noReasoning = ',"reasoning":{"effort":null,"summary":null}';
 
-/** `strict` is what is enforced: chat-completions only where it was asked for. */
+/** `strict` as it is enforced: chat-completions enforces a schema only if the request asks for it. */
 function echoedTool(tool: unknown): unknown {
   if (!isObject(tool) || tool['type'] !== 'function') return tool;
   return {

@@ -74,14 +74,14 @@ export function itemsJson(items: readonly ResponsesItem[], text?: string): strin
   );
 }
 
-/** What a reasoning item holds; both undefined: nothing yet. */
+/** The content of a reasoning item; while both members are undefined there is none. */
 export interface ReasoningContent {
   readonly text?: string | undefined;
   /** What the node needs again (kept-signatures.ts). */
   readonly encrypted?: string | undefined;
 }
 
-/** Reasoning as a summary, where the request asked for one, or as text. */
+/** Reasoning as a summary if the request asked for one, else as text. */
 export function reasoningItem(
   id: string,
   status: ItemStatus,

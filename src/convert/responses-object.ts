@@ -60,7 +60,7 @@ export function endingOf(finish: Exclude<Finish, 'failed'>): Pick<ResponseProgre
   return { status: 'completed' };
 }
 
-/** Every member is required by the types: a client that adds counts would get NaN. */
+/** Has every member, because the SDKs' types require them, and a client that adds counts would get NaN. */
 function usageJson({ prompt, cacheRead, cacheWrite, completion, reasoning }: ChatUsage): string {
   return (
     `{"input_tokens":${prompt}` +

@@ -13,9 +13,9 @@ import type { Emit, ItemPlace } from './responses-open-item.ts';
 import { deltaFrame, openDelta } from './sse-writer.ts';
 
 /**
- * A call of a streamed response (responses.md). Arguments of a function are passed on as they come; the
- * input of a free-text tool stands inside JSON and is given in one piece at the end. A search has no deltas: its item
- * says it all.
+ * A call of a streamed response (responses.md). Arguments of a function are passed on as they arrive. The input of a
+ * free-text tool is inside JSON, and is passed on in one piece at the end. A search has no deltas, because its item
+ * contains everything.
  */
 export class OpenCall {
   readonly #call: CallIdentity & ItemPlace;
@@ -33,7 +33,7 @@ export class OpenCall {
     emit({ type: 'response.output_item.added', output_index: call.index, item });
   }
 
-  /** Whether nothing more can come. */
+  /** Whether the arguments are complete, so that no further piece follows. */
   get isWhole(): boolean {
     return this.#progress === 'complete';
   }

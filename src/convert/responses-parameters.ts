@@ -49,7 +49,7 @@ function logprobs(request: Fields): Pick<ChatRequest, 'logprobs' | 'top_logprobs
 function verbosity(text: Fields, { dialect, dropped }: ResponsesContext): string | undefined {
   const wish = text.text('verbosity');
   if (wish === undefined || dialect.openAIExtras) return wish;
-  // `medium` is what every model does unasked.
+  // `medium` is the default of every model.
   if (wish !== 'medium') dropped.loss('text.verbosity');
   return undefined;
 }

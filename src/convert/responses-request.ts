@@ -34,7 +34,7 @@ export function convertResponsesRequest(
   refuseUnsupported(request);
   const stream = request.flag('stream') === true;
   const input = request.unreadTextOrObjects('input', limits.items);
-  // Before the history: a declared tool keeps its name, one that only the history knows makes way.
+  // Tools are converted before the history, so that declared tools keep their names and those of the history are changed.
   const { found, ...tools } = convertTools(request, input, context);
   const messages = convertConversation(request, input, found, context);
   const reasoning = request.object('reasoning');
@@ -90,7 +90,7 @@ function refuseUnsupported(request: Fields): void {
       throw unsupportedParameter(field, 'Not supported: nothing is stored here; send the whole input');
 }
 
-/** Without the earlier turns the answer would be to another question. */
+/** Refuses a request that refers to a stored response: without the earlier turns the answer would be wrong. */
 function notKept(id: string): ConversionError {
   const reason = `Previous response with id '${id.slice(0, 80)}' not found.`;
   const code = 'previous_response_not_found';

@@ -23,8 +23,8 @@ export interface ResponsesOpened extends ResponseIdentity {
 }
 
 /**
- * A chat stream converted to Responses events (responses.md). `opened` goes on with what an earlier
- * node's stream began: same id, next number.
+ * A chat stream converted to Responses events (responses.md). `opened` continues the stream that an
+ * earlier node began, with the same id and the next number.
  */
 export function createResponsesStream(
   state: ResponsesState,

@@ -15,8 +15,8 @@ interface Choice {
 }
 
 /**
- * `tools`, `tool_choice` and `parallel_tool_calls` (responses.md). All three are left out where no tool
- * is left, because OpenAI refuses a choice without tools.
+ * `tools`, `tool_choice` and `parallel_tool_calls` (responses.md). All three are left out if no tool
+ * remains, because OpenAI refuses a choice without tools.
  */
 export function convertTools(
   request: Fields,
@@ -90,7 +90,7 @@ function membersOf(entry: Fields, declared: DeclaredTools): readonly ChatTool[] 
   return declared.carried.filter((tool) => tool.origin.namespace === namespace).map((tool) => tool.chat);
 }
 
-/** The tool of this name; a namespace may be left out where the name tells. */
+/** The tool of this name. The namespace may be left out if only one tool has the name. */
 function findTool(entry: Fields, { carried }: DeclaredTools): CarriedTool {
   const name = entry.neededText('name');
   const namespace = entry.text('namespace');

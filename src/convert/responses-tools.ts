@@ -95,7 +95,7 @@ function readTool(tool: Fields, context: ResponsesContext, namespace?: string): 
 function readFunction(tool: Fields, context: ResponsesContext, namespace: string | undefined): CarriedTool {
   const origin = originOf(tool, namespace);
   readCallers(tool, context);
-  // Responses takes an absent `strict` for true, chat-completions for false: switched on it would refuse most schemas.
+  // An absent `strict` means true in Responses and false in chat-completions. Sent as true, nodes would refuse most schemas.
   const strict = tool.flag('strict') === true;
   return carry(origin, { ...schemaOf(tool), ...(strict ? { strict } : {}) }, context.names);
 }
@@ -122,7 +122,7 @@ function readCustom(tool: Fields, context: ResponsesContext, namespace: string |
   return carry(origin, { ...described(tool), parameters }, context.names);
 }
 
-/** A grammar cannot be enforced. The model reads it, and a tool of free text checks what it gets. */
+/** Adds the grammar to the description, because it cannot be enforced: the model reads it, and the tool checks its input. */
 function inputDescription(tool: Fields, context: ResponsesContext): string {
   const format = tool.object('format');
   if (format === undefined || format.neededText('type') === 'text') return 'The input, as plain text.';

@@ -14,7 +14,7 @@ interface Reasoning {
   readonly item: Fields;
 }
 
-/** One assistant message in the making, and the results of its calls. */
+/** One assistant message that is not complete yet, and the results of its calls. */
 interface Turn {
   readonly texts: UnreadText[];
   readonly refusals: string[];
@@ -26,9 +26,9 @@ interface Turn {
 }
 
 /**
- * Puts the flat items of a conversation together to chat messages: reasoning, text and calls of one turn in ONE
- * assistant message, right behind it its results in the order of the calls. Whatever stands between a call and its
- * output goes into the turn (what the assistant said) or behind it (everything else): nodes refuse other orders.
+ * Builds chat messages from the flat items of a conversation. Reasoning, text and calls of one turn become one assistant
+ * message, and their results follow it in the order of the calls. Items between a call and its output become part of the
+ * turn, if they are the assistant's, or follow it. Nodes refuse other orders.
  */
 export class ResponsesTurns {
   readonly #dialect: Dialect;

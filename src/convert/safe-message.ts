@@ -1,6 +1,7 @@
 import { limits } from './limits.ts';
 
-// `key_findings` and `hf-internal-testing` are words: what begins so is a secret only with a digit, or a star of a masked one.
+// Texts with these prefixes count as secrets only if they have a digit or a masking star, because `key_findings` and
+// `hf-internal-testing` are words.
 const secrets =
   /\b(?:sk|pk|rk|gsk|xai|AIza|nvapi|mgk|mgm)[-_][\w*.-]{6,}|\b(?:key|hf)[-_](?=[\w.-]{0,64}[\d*])[\w*.-]{6,}|\bBearer\s+\S+|\bAIza[\w-]{10,}/gi;
 const addresses =

@@ -2,8 +2,8 @@ import type { ChatAssistantMessage, ChatCall } from './chat-request.ts';
 import type { KeptSignatures } from './kept-signatures.ts';
 
 /**
- * The message with what the node signed in it, where the node put it: Gemini refuses a call whose thought signature is
- * missing. `reasoning_details` hold the reasoning itself, so that it is not sent a second time as text.
+ * The message with its signatures at the places where the node sent them: Gemini refuses a call without its thought
+ * signature. `reasoning_details` contain the reasoning, so it is not sent a second time as text.
  */
 export function withSignatures(
   message: ChatAssistantMessage,

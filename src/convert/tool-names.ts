@@ -15,8 +15,8 @@ const most = 64;
 
 /**
  * The names of one request's tools: `^[a-zA-Z0-9_-]{1,64}$` towards the node, the caller's own in the reply. Members of
- * a namespace become `namespace__member`. A name that has to change gets a hash of itself, so that it is the same in
- * every request of a conversation; two that would meet are kept apart. Declare the tools before reading the history.
+ * a namespace become `namespace__member`. If a name must change, a hash of it is added, so that it is the same in every
+ * request of a conversation, and two tools never get the same name. Declare the tools before reading the history.
  */
 export class ToolNames {
   readonly #chatNames = new Map<string, string>();
@@ -41,7 +41,7 @@ export class ToolNames {
     return this.#chatNames.has(keyOf(origin));
   }
 
-  /** What the caller calls the tool that the node named. A name that was never sent is given back as it is. */
+  /** The caller's name for the tool that the node named. A name that was never sent is returned unchanged. */
   origin(chatName: string): ToolOrigin {
     return this.#origins.get(chatName) ?? { name: chatName };
   }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from './json.ts';
 
-// What a node's answer holds and no conversion says, as labels of a metric: nodes invent names, so the labels are a
-// closed set. Asked for each chunk of a stream.
+// Reports members of a node's answer that no conversion reads, as labels of a metric. The labels are a closed set, because nodes
+// invent names. This code runs for each chunk of a stream.
 
 const callFields: ReadonlySet<string> = new Set([
   'index',

@@ -17,7 +17,7 @@ export function readUpstreamError(status: number, body: string): UpstreamFault {
   });
 }
 
-/** The fault that a chunk or a body of status 200 reports in `error`; undefined where it reports none. */
+/** The fault that a chunk or a body of status 200 reports in `error`; undefined if it reports none. */
 export function readReportedError(body: unknown): UpstreamFault | undefined {
   const holder = Array.isArray(body) ? body[0] : body;
   if (!isObject(holder) || !isSet(holder['error'])) return undefined;
@@ -28,7 +28,7 @@ export function readReportedError(body: unknown): UpstreamFault | undefined {
   return new UpstreamFault('reported', message, { status: statusOf(code, type), code, type });
 }
 
-/** Not 429, where "too many tokens" is about a rate limit. 502 is the status of stream errors without one. */
+/** Statuses for a prompt that is too long. Not 429, where "too many tokens" means a rate limit. 502 is used for stream errors without a status. */
 const overflowStatuses: ReadonlySet<number> = new Set([400, 413, 422, 500, 502]);
 
 /** Whether a fault says that the prompt does not fit into the model's context. */

@@ -1,4 +1,4 @@
-/** Of ECMAScript 2026; the library of TypeScript does not know it yet. */
+/** `JSON.rawJSON` of ECMAScript 2026; the types of TypeScript do not have it yet. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
 /**
@@ -19,12 +19,12 @@ export class WrittenNumber {
 
 /**
  * Numbers that may not survive: with an exponent, a zero at the end of the fraction or many at its start, 16 digits or
- * more, or `-0`. What stands before tells them from other text without reading the strings; a text that looks so costs
- * time and nothing else.
+ * more, or `-0`. The character before distinguishes them from most texts without reading strings; a text that looks like such
+ * a number only costs time.
  */
 const doubtful = /[:,[]\s*(?:-0\s*[,\]}]|-?\d[\d.]{15}|-?\d+(?:\.\d*0\s*[,\]}]|(?:\.\d+)?[eE]|\.0{6}))/;
 
-/** `JSON.parse`, but for numbers that a double would change: they become a WrittenNumber. Throws SyntaxError. */
+/** `JSON.parse`, except that numbers that a double would change become a WrittenNumber. Throws SyntaxError. */
 export function parseAsWritten(text: string): unknown {
   return doubtful.test(text) ? JSON.parse(text, asWritten) : JSON.parse(text);
 }

@@ -115,7 +115,7 @@ function listed(name: string, candidates: readonly Candidate[]): ListedModel {
     ...(contextTokens === undefined
       ? {}
       : { context_window: contextTokens, max_model_len: contextTokens, max_input_tokens: contextTokens }),
-    // Of a large model's answer and a small model's window nobody knows what fits.
+    // Left out if it exceeds the window: it then comes from another candidate, and no correct bound is known.
     ...(outputTokens === undefined || outputTokens > (contextTokens ?? outputTokens)
       ? {}
       : { max_tokens: outputTokens }),

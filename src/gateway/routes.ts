@@ -196,7 +196,7 @@ function answer(caller: Caller, status: number, body: unknown): void {
   if (!caller.gone) caller.answerJson(status, JSON.stringify(body));
 }
 
-/** A body of `/v1/keys`: each member once. A reader of JSON keeps the last of two, which may be the one that restricts nothing. */
+/** Parses a body of `/v1/keys`, and refuses repeated members: JSON.parse would use the last one, which may restrict nothing. */
 function parseNewKey(body: Buffer): unknown {
   const seen = new Set<string>();
   scanBody(body, deepestKeyBody, (start, end) => {

@@ -52,7 +52,7 @@ function clientErrorAnswer({ code: cause, rawPacket }: ClientError, id: string):
 function refuse(socket: Socket, answer: string, lingerMs: number): void {
   // Closed after an answer with `connection: close`, or by the caller.
   if (!socket.writable) return;
-  // The caller would read a second answer in the middle of the first as a part of it.
+  // The first answer has begun, so the caller would read an error as a part of it.
   if (currentResponse(socket)?.headersSent === true) socket.end();
   else socket.end(answer);
   endLinger(socket, lingerMs, socket);
