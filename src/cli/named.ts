@@ -8,7 +8,7 @@ export interface Words<K extends Kind = Kind> {
   readonly kind: K;
   /** The group of commands: `key create`. */
   readonly group: 'node' | 'key' | 'masterkey';
-  /** In sentences. */
+  /** The name of the kind in messages, such as `node`. */
   readonly noun: string;
 }
 

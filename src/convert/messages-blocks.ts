@@ -50,7 +50,7 @@ export class MessagesBlocks {
     this.#kept = kept;
   }
 
-  /** Whether what the node needs again was too large to be carried. */
+  /** Whether signed or encrypted values, which the node needs with the next request, were too large to be passed on. */
   get keptLost(): boolean {
     return this.#kept.lost;
   }
@@ -159,7 +159,7 @@ export class MessagesBlocks {
     this.usedTool = true;
   }
 
-  /** What the node needs again: the signature of the open thinking block, or a redacted block. */
+  /** Writes the values that the node needs with the next request: as the signature of the open thinking block, or as a redacted block. */
   #giveKept(out: string[], finish: Finish): void {
     const packed = this.#kept.pack();
     if (packed === undefined) return;

@@ -77,7 +77,7 @@ export function itemsJson(items: readonly ResponsesItem[], text?: string): strin
 /** The content of a reasoning item; while both members are undefined there is none. */
 export interface ReasoningContent {
   readonly text?: string | undefined;
-  /** What the node needs again (kept-signatures.ts). */
+  /** Signed or encrypted values that the node needs with the next request (kept-signatures.ts). */
   readonly encrypted?: string | undefined;
 }
 

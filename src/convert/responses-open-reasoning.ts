@@ -25,7 +25,7 @@ export class OpenReasoning {
     emit({ type: 'response.output_item.added', output_index: place.index, item });
   }
 
-  /** Adds what the node needs again; the item may have no text. */
+  /** Adds the signed or encrypted values that the node needs with the next request; the item may have no text. */
   seal(encrypted: string): void {
     this.#encrypted = encrypted;
   }

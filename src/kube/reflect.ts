@@ -134,7 +134,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
 
   async function emptyIfGone() {
     if (!filled || gone) return;
-    // If this cannot be found out, the content stays.
+    // If the API server does not answer whether it serves the resource, the content stays.
     const served = await isServed(client, path, signal).catch(() => true);
     if (served || signal.aborted) return;
     version = undefined;

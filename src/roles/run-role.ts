@@ -37,7 +37,7 @@ async function runStandalone(config: StandaloneConfig): Promise<void> {
   });
 }
 
-/** Whether an error is the user's, which exit code 2 says. */
+/** Whether the user caused an error, for example by a wrong flag: the exit code is then 2. */
 export function isUsageError(error: unknown): boolean {
   return error instanceof ConfigError || error instanceof SealError;
 }

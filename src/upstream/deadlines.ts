@@ -110,7 +110,7 @@ export class Deadlines {
   }
 }
 
-/** The others must still be checked if one throws. */
+/** Checks one deadline. Catches its errors, so that the other deadlines are still checked. */
 function checkOne(deadline: Deadline, nowMs: number): void {
   // If `check` calls `watch` or `forget`, what they set counts, and not what it returns.
   deadline.checkAtMs = nowMs;

@@ -84,7 +84,7 @@ async function withTemporary<T>(target: string, work: (temporary: string) => Pro
   const unlock = await lockFile(join(folder, `.${basename(target)}.lock`));
   const temporary = join(folder, `.${basename(target)}.edit`);
   try {
-    // A killed process may have left one.
+    // A process that was killed may have left its temporary file.
     await unlink(temporary).catch(() => {});
     const result = await work(temporary);
     await forceFolder(folder);

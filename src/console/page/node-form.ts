@@ -143,7 +143,7 @@ function isAmong(names: readonly string[], problems: Problems): boolean {
 function CredentialField(props: {
   readonly credential: Credential;
   readonly keySet: boolean;
-  /** Of a node that is being added. */
+  /** Whether the form adds a node; otherwise it edits one. */
   readonly adds: boolean;
   readonly disabled: boolean;
   readonly onChange: (credential: Credential) => void;
