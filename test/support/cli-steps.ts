@@ -240,12 +240,17 @@ export const nodeSteps: readonly CliStep[] = [
     out: ['gpt-5-mini would be enabled (dry run)'],
     err: ['1 model was enabled already.'],
   },
-  { run: 'models -o wide', out: /\ngpt-5-mini +not served +- +- +openai \(model disabled\)\n/ },
+  { run: 'models -o wide', out: /\ngpt-5-mini +not served +- +- +- +- +openai \(model disabled\)\n/ },
   {
     run: 'model show gpt-5',
     out: /^Name: +gpt-5\nOther names: +-\n\nTURN .*\n1 +openai +serves +unknown +60 +8 +100 % +-\n2 +local .*\n$/,
   },
   { run: 'model show gpt5', code: 3, err: /no node knows a model "gpt5" .*; did you mean "gpt-5"\?/ },
+  {
+    run: 'model edit openai gpt-5 --context-tokens 400000 --dry-run',
+    out: /contextTokens: 400000/,
+    err: [`${openai} would be edited (dry run)`],
+  },
   { run: 'model show gpt-5 -o json', out: /"turn": 1,(.*\n)*.*"turn": 2,/ },
   // switches, several at once
   {

@@ -54,6 +54,16 @@ function columns(withNamespace: boolean): Column<KnownModel>[] {
         [...new Set(servers.map(({ model }) => model))].filter((model) => model !== name).join(', ') || '-',
     },
     {
+      title: 'CONTEXT',
+      cell: ({ card: { contextTokens } }) => (contextTokens === undefined ? '-' : String(contextTokens)),
+      wide: true,
+    },
+    {
+      title: 'OUTPUT',
+      cell: ({ card: { outputTokens } }) => (outputTokens === undefined ? '-' : String(outputTokens)),
+      wide: true,
+    },
+    {
       title: 'NOT SERVED BY',
       cell: ({ servers }) =>
         servers
@@ -65,16 +75,17 @@ function columns(withNamespace: boolean): Column<KnownModel>[] {
   ];
 }
 
-function stateText({ servers }: KnownModel): string {
+function stateText({ servers }: Pick<KnownModel, 'servers'>): string {
   if (servers.some(({ state }) => state === 'serves')) return 'served';
   return servers.some(({ takesTraffic }) => takesTraffic) ? 'last resort' : 'not served';
 }
 
 /** What `-o json` prints of a model. */
-export function modelObject({ name, servers }: KnownModel): unknown {
+export function modelObject({ name, servers, card }: KnownModel): unknown {
   return {
     name,
-    state: stateText({ name, servers }),
+    state: stateText({ servers }),
+    card,
     nodes: servers.map(({ node, model, priority, weight, state, turn, share }) => ({
       namespace: node.metadata.namespace,
       node: node.metadata.name,

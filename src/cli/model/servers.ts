@@ -1,6 +1,8 @@
+import type { ModelCard } from '../../resources/model-card.ts';
 import type { UpstreamNode } from '../../resources/upstream-node.ts';
 import { isDemoted } from '../../routing/demoted.ts';
 import { ranksOf } from '../../routing/explain/ranks.ts';
+import { cardOf } from '../../store/model-card.ts';
 import { servedNames } from '../../store/node-models.ts';
 import { priorityOf, weightOf } from '../../store/preference.ts';
 import type { Candidate } from '../../store/store.ts';
@@ -35,6 +37,8 @@ export interface Server {
 export interface KnownModel {
   readonly name: string;
   readonly servers: readonly Server[];
+  /** What is known about it, whichever of its nodes serves a request. */
+  readonly card: ModelCard;
 }
 
 /**
@@ -54,7 +58,13 @@ export function knownModels(nodes: readonly UpstreamNode[], nowMs: number): Know
   }
   return [...byName]
     .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([name, candidates]) => ({ name, servers: inOrder(candidates, nowMs) }));
+    .map(([name, candidates]) => ({ name, servers: inOrder(candidates, nowMs), card: cardFor(candidates) }));
+}
+
+/** As callers get it: nodes that serve the model to no key do not count, unless there are no others. */
+function cardFor(candidates: readonly Candidate[]): ModelCard {
+  const usable = candidates.filter((candidate) => hindranceOf(candidate) === undefined);
+  return cardOf(usable.length > 0 ? usable : candidates);
 }
 
 /** Why a node serves a model to no key; undefined if it serves it. */

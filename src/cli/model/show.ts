@@ -7,6 +7,7 @@ import { type Column, listText, type OutputFlags, printData, withOutput } from '
 import { type PlaceFlags, withPlace } from '../place.ts';
 import { oneLine } from '../table.ts';
 import { withNearest } from '../with-nearest.ts';
+import { cardText } from './card-text.ts';
 import { modelObject } from './list.ts';
 import { listedModels } from './listed-models.ts';
 import type { KnownModel, Server } from './servers.ts';
@@ -27,7 +28,7 @@ export const addModelShow: AddCommand = (group, context) => {
         return printData(context, flags.output, { ...(modelObject(model) as object), otherNames: aliases });
       }
       context.out.write(
-        `Name:          ${oneLine(name)}\nOther names:   ${oneLine(aliases.join(', ')) || '-'}\n\n`,
+        `Name:          ${oneLine(name)}\nOther names:   ${oneLine(aliases.join(', ')) || '-'}\n${cardText(model.card)}\n`,
       );
       context.out.write(
         listText(context, 'table', { items: model.servers, columns: columns(namespace === undefined, name) }),

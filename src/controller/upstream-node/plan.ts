@@ -11,6 +11,7 @@ import { modelRoom } from './model-room.ts';
 import { type Listing, type MergedModels, mergeModels } from './models.ts';
 import { phaseOf, reachability, readinessOf } from './readiness.ts';
 import { syncStatus } from './sync-status.ts';
+import { withUnknownWishes } from './unknown-wishes.ts';
 import type { Health, SyncVerdict } from './verdict.ts';
 
 /** What to do about a node. */
@@ -149,7 +150,7 @@ function statusOf(
   const observations = [
     ready,
     reachability(standing),
-    sync.observation,
+    withUnknownWishes(sync.observation, node, models),
     credentialsObservation(gathered),
   ] as const;
   return {
