@@ -14,6 +14,7 @@ export type ControllerStore = Pick<
   | 'subscribe'
   | 'whenSynced'
   | 'writeStatus'
+  | 'secretVersion'
   | 'readSecret'
   | 'createSecret'
   | 'applySecret'
@@ -57,6 +58,7 @@ export function fencedStore(
     sealingIdentities: () => store.sealingIdentities(),
     subscribe: (listener) => store.subscribe(listener),
     whenSynced: (signal) => store.whenSynced(signal),
+    secretVersion: (namespace, name) => store.secretVersion?.(namespace, name),
     readSecret: (namespace, name, signal) => store.readSecret(namespace, name, signal),
     rejection: (kind, namespace, name) => store.rejection?.(kind, namespace, name),
     rejections: () => store.rejections?.() ?? [],

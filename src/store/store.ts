@@ -164,6 +164,11 @@ export interface Store extends View {
     conditions: readonly Condition[],
     signal: AbortSignal,
   ): Promise<void>;
+  /**
+   * The version of a Secret as far as it is known without reading it; undefined if it is not known, or there is no such Secret. It
+   * may lag behind: then a change of the Secret is reported afterwards.
+   */
+  secretVersion?(namespace: string, name: string): string | undefined;
   /** Reads the Secret from its source, not from a cache. */
   readSecret(namespace: string, name: string, signal: AbortSignal): Promise<Secret | undefined>;
   /** Throws StoreError `AlreadyExists` rather than overwrite. */

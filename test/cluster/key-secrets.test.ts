@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import type { Stored } from '../support/resources.ts';
 import { type Stage, startStage } from '../support/stage.ts';
 
 // What others wrote into the Secret of a key stays when the controller changes it.
@@ -51,4 +52,33 @@ test.each([
   });
   expect(after?.text['note']).toBe('kept');
   await client.ask('PATCH', pathOf(name), { body: { metadata: { finalizers: null } } });
+});
+
+test('a model that comes and goes reads no Secret of the keys that may use it', async () => {
+  const { resources, home } = stage;
+  const names = Array.from({ length: 20 }, (_, number) => `late-${number}`);
+  for (const name of names)
+    await resources.create('APIKey', home, name, { secretName: name, models: ['late'] });
+  const resolved = async (status: string): Promise<void> => {
+    for (const name of names) {
+      const wanted = ({ status: now }: Stored) =>
+        now?.conditions?.find(({ type }) => type === 'ModelsResolved')?.status === status;
+      await stage.until(`${name}: ${status}`, 'APIKey', name, wanted);
+    }
+  };
+  await resolved('False');
+  const reads = async (): Promise<number> => {
+    const { body } = (await stage.controllers[0]?.probe('/metrics')) ?? { body: '' };
+    const lines = body.match(/^rest_client_requests_total\{[^}]*method="GET"[^}]*\} \d+$/gm) ?? [];
+    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  };
+  const before = await reads();
+  expect(before).toBeGreaterThan(20);
+  const node = { baseURL: 'http://127.0.0.1:9/v1', manualModels: ['late'] };
+  await resources.create('UpstreamNode', home, 'late', node);
+  await resolved('True');
+  await resources.remove('UpstreamNode', home, 'late');
+  await resolved('False');
+  // The watches may have been renewed, and the published sealing key is read at times.
+  expect((await reads()) - before).toBeLessThan(10);
 });

@@ -7,7 +7,7 @@ import { StoreError } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { ControllerStore } from '../controller-store.ts';
 import type { Reconcile, ReconcileContext } from '../reconciler.ts';
-import type { CurrentKey } from './hashes.ts';
+import { type CurrentKey, nextRotationMs } from './hashes.ts';
 import { isGenerated, type Key, type KeyStatus, textKindOf, wantedRevision } from './key.ts';
 import { type KeyFacts, planKey } from './plan.ts';
 import { missingModels } from './reach.ts';
@@ -34,6 +34,26 @@ const waitMs = 5_000;
  */
 export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
   const { store, clock } = tools;
+  /** By the id of a key: with which version its Secret was correct. A change of a model wakes many keys, whose Secrets are not read again. */
+  const correct = new Map<string, string>();
+
+  /** The key in the Secret, if the Secret is known to be as it was when it was correct for this key. */
+  function knownCurrent(key: Key): CurrentKey | undefined {
+    const { metadata, spec, status } = key;
+    const [head] = status?.hashes ?? [];
+    if (spec.secretName === undefined || head === undefined) return undefined;
+    const version = store.secretVersion?.(metadata.namespace, spec.secretName);
+    if (version === undefined || correct.get(idOf(key)) !== markOf(key, head.hash, version)) return undefined;
+    const isDue = (nextRotationMs(key, head, clock.now()) ?? Number.POSITIVE_INFINITY) <= clock.now();
+    return isDue ? undefined : { hash: head.hash, hint: head.hint ?? '', revision: head.revision ?? 0 };
+  }
+
+  /** Notes the Secret after a step; it is correct if the key owns it. */
+  function note(key: Key, { current }: KeyFacts, secret: Secret | undefined): void {
+    const version = secret?.metadata.resourceVersion;
+    if (current === undefined || version === undefined) correct.delete(idOf(key));
+    else correct.set(idOf(key), markOf(key, current.hash, version));
+  }
 
   async function write(key: Key, status: KeyStatus, signal: AbortSignal): Promise<Key> {
     if (key.kind === 'APIKey') await store.writeStatus('APIKey', key, status, signal);
@@ -52,6 +72,9 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     const { gatewayURL } = tools;
     const { secretName } = shown.spec;
     const { namespace } = shown.metadata;
+    const known = knownCurrent(shown);
+    if (known !== undefined)
+      return { facts: factsOf(shown, { step: 'Keep' }, { current: known }, tools), awaits: false };
     let key = shown;
     let found = secretName === undefined ? undefined : await store.readSecret(namespace, secretName, signal);
     let step = secretStep({ key, secret: found, gatewayURL, nowMs: clock.now() });
@@ -70,7 +93,9 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
       tell(store, key, issued, `${issueNotes[issued]} "${secretName}".`);
       context.log.info({ secret: secretName, reason: issued }, `Issued key of ${kind}`);
     }
-    return { facts: factsOf(key, step, { found, secret }, tools), awaits: step.step === 'Wait' };
+    const facts = factsOf(key, step, { found, secret }, tools);
+    note(key, facts, secret);
+    return { facts, awaits: step.step === 'Wait' };
   }
 
   async function publish(facts: KeyFacts, signal: AbortSignal): Promise<number | undefined> {
@@ -88,7 +113,10 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     const { signal } = context;
     const [namespace = '', name = ''] = id.split('/');
     const shown = store.get(kind, namespace, name);
-    if (shown === undefined) return {};
+    if (shown === undefined) {
+      correct.delete(id);
+      return {};
+    }
     const { facts, awaits } = await secured(shown, context).catch(async (error: unknown) => {
       if (error instanceof StoreError && (error.reason === 'Forbidden' || error.reason === 'Invalid')) {
         // Also written as a condition, because the person who can fix it may not be able to read this log.
@@ -143,17 +171,34 @@ function revokedStatus({ status }: Key): KeyStatus {
   return { ...status, hashes: [], ...(retiredHashes.length === 0 ? {} : { retiredHashes }) };
 }
 
-/** `found` is the Secret before the step, `secret` the owned one after it. */
+function idOf({ metadata }: Key): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
+/** What a Secret was found correct for. */
+function markOf({ metadata }: Key, hash: string, version: string): string {
+  return `${metadata.uid} ${metadata.generation} ${version} ${hash}`;
+}
+
+/** `found` is the Secret before the step, `secret` the owned one after it; `current` is the key in it if it was not read. */
 function factsOf(
   key: Key,
   step: SecretStep,
-  { found, secret }: { readonly found?: Secret | undefined; readonly secret?: Secret | undefined },
+  {
+    found,
+    secret,
+    current: known,
+  }: {
+    readonly found?: Secret | undefined;
+    readonly secret?: Secret | undefined;
+    readonly current?: CurrentKey | undefined;
+  },
   tools: KeyTools,
 ): KeyFacts {
   const isRefused = step.step === 'Issue' && step.cause === 'Refused';
   const before = found === undefined ? undefined : currentOf(key, found)?.hash;
   const isDeleted = found?.metadata.deletionTimestamp !== undefined;
-  const current = secret === undefined ? undefined : currentOf(key, secret);
+  const current = secret === undefined ? known : currentOf(key, secret);
   const hash = key.spec.hash ?? current?.hash;
   const [owner] = hash === undefined ? [] : tools.store.claims(hash);
   return {

@@ -30,6 +30,8 @@ export interface FollowedSecrets {
     list: FollowedList,
     stopped: AbortSignal,
   ): Promise<void>;
+  /** The version of a Secret by the watch of its namespace; undefined without the Secret, and while the watch does not work. */
+  version(namespace: string, name: string): string | undefined;
   /** Watches one Secret with its data. */
   followOne(namespace: string, name: string, content: Content, list: FollowedList): Promise<void>;
   /** Settles when every Secret wanted by now was read, is missing or may not be read. */
@@ -50,6 +52,14 @@ interface Wanted {
   error: unknown;
   /** How often it was deleted. */
   deletions: number;
+}
+
+/** The watch of a namespace's Secrets (of all, if undefined). */
+interface Watched {
+  readonly namespace: string | undefined;
+  /** The version of each Secret, by `namespace/name`. */
+  readonly known: Map<string, string>;
+  works: boolean;
 }
 
 /** How many Secrets `remarks` names. */
@@ -76,6 +86,7 @@ export function followSecrets(options: {
   /** By `namespace/name`. */
   const wanted = new Map<string, Wanted>();
   const reading = new Map<string, Promise<void>>();
+  const watched = new Set<Watched>();
   const retrying = new Set<string>();
 
   const readOne = async (namespace: string, name: string, content: Content): Promise<void> => {
@@ -176,7 +187,9 @@ export function followSecrets(options: {
         entry.deletions += 1;
         content.removeSecret(place, name);
       };
-      const known = new Set<string>();
+      const known = new Map<string, string>();
+      const watch: Watched = { namespace, known, works: false };
+      watched.add(watch);
       let isBroken = false;
       // The watch of all Secrets is refused if a Role only grants single ones (`resourceNames`), and it breaks if the API
       // server cannot decrypt one of them. Single Secrets can still be read.
@@ -189,7 +202,11 @@ export function followSecrets(options: {
           if (isHere && version !== forbidden && !reading.has(id)) readAgain(place, name, content);
         }
       }, pollMs).unref();
-      stopped.addEventListener('abort', () => clearInterval(polling), { once: true });
+      const end = (): void => {
+        clearInterval(polling);
+        watched.delete(watch);
+      };
+      stopped.addEventListener('abort', end, { once: true });
       return reflect({
         client,
         path: resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace }),
@@ -197,15 +214,16 @@ export function followSecrets(options: {
         signal: stopped,
         sink: {
           replace(objects) {
-            const now = new Set(objects.map(idOf));
-            for (const id of known) if (!now.has(id)) gone(id);
+            const before = [...known.keys()];
             known.clear();
-            for (const id of now) known.add(id);
+            for (const object of objects) known.set(idOf(object), versionIn(object));
+            watch.works = true;
+            for (const id of before) if (!known.has(id)) gone(id);
             for (const object of objects) changed(object);
             list.filled();
           },
           set(object) {
-            known.add(idOf(object));
+            known.set(idOf(object), versionIn(object));
             changed(object);
           },
           remove(object) {
@@ -216,17 +234,29 @@ export function followSecrets(options: {
         onOpen: () => list.opened(),
         onEvent() {
           isBroken = false;
+          watch.works = true;
           list.received();
         },
         onRelist: () => metrics.relisted('Secret'),
         onRestart(reason, error) {
           metrics.watchRestarted('Secret', reason);
+          // Until it works again, no event reports that a Secret was deleted.
+          watch.works &&= reason === 'closed';
           // If no server answers, reading single Secrets would fail, too.
           isBroken ||= error instanceof ApiError && (error.status === 403 || error.status >= 500);
           if (list.restarts(reason, error))
             log.warn({ namespace, reason, err: error }, 'Watch of Secrets failed; what is known stays');
         },
       });
+    },
+
+    version(namespace, name) {
+      for (const watch of watched) {
+        if (!watch.works || (watch.namespace !== undefined && watch.namespace !== namespace)) continue;
+        const version = watch.known.get(`${namespace}/${name}`);
+        return version === '' ? undefined : version;
+      }
+      return undefined;
     },
 
     followOne(namespace, name, content, list) {
@@ -287,6 +317,11 @@ function metaOf(
 ): { namespace: string; name: string; resourceVersion: string | undefined } | undefined {
   const parsed = safeParse(objectMetaSchema, (object as { metadata?: unknown } | null)?.metadata);
   return parsed.success ? { ...parsed.data, resourceVersion: parsed.data.resourceVersion } : undefined;
+}
+
+function versionIn(object: unknown): string {
+  const { metadata } = (object ?? {}) as { metadata?: { resourceVersion?: unknown } | null };
+  return typeof metadata?.resourceVersion === 'string' ? metadata.resourceVersion : '';
 }
 
 function idOf(object: unknown): string {

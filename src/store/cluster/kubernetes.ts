@@ -373,6 +373,8 @@ export function openKubernetesStore(options: {
       }
     },
 
+    secretVersion: (namespace, name) => secrets.version(namespace, name),
+
     async readSecret(namespace, name, callSignal) {
       const isSealing = namespace === homeNamespace && name === sealingSecretName;
       if (!mayRead(namespace) && !isSealing) {
@@ -460,7 +462,10 @@ export function openKubernetesStore(options: {
       events.record({ ...event, regarding: { apiVersion, ...regarding } });
     },
   } satisfies Omit<Store, keyof ReturnType<typeof contentView>> &
-    Pick<Store, 'unsyncedReason' | 'remarks' | 'rejection' | 'rejections' | 'writeConditions'>);
+    Pick<
+      Store,
+      'unsyncedReason' | 'remarks' | 'rejection' | 'rejections' | 'writeConditions' | 'secretVersion'
+    >);
 }
 
 /** Without the label of its class, a key would not exist for the process that made it. */

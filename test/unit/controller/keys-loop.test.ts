@@ -417,3 +417,33 @@ test('a key by hash whose status was refused once is told nothing of a Secret', 
   expect(conditionsText(keyStatus(memory)?.conditions)[0]).toBe('Ready=True KeyAccepted');
   expect(memory.events).toEqual([]);
 });
+
+test('a Secret is read again only if it, its key or the time of a rotation asks for it', async () => {
+  const clock = fakeClock();
+  const memory = memoryStore(clock.now);
+  const rotation = { every: 30 };
+  memory.apply(apiKeyOf('k', { secretName: 's', models: ['m'], rotation }));
+  start(ends, memory, { clock });
+  await until(() => reasonOf(memory) === 'KeyIssued', 'issued');
+  await settle();
+  const resolved = () => keyStatus(memory)?.conditions?.find(({ type }) => type === 'ModelsResolved')?.status;
+  const reads = () => memory.reads.filter((name) => name === 's').length;
+  const before = reads();
+  for (const status of ['True', 'False', 'True']) {
+    memory.apply(nodeOf('n', { manualModels: status === 'True' ? ['m'] : ['other'] }));
+    await until(() => resolved() === status, status);
+  }
+  expect(reads()).toBe(before);
+  memory.apply(apiKeyOf('k', { secretName: 's', models: ['m'], rotation, enabled: false }));
+  await until(() => reasonOf(memory) === 'Disabled', 'disabled');
+  expect(reads()).toBeGreaterThan(before);
+  memory.apply(apiKeyOf('k', { secretName: 's', models: ['m'], rotation }));
+  await until(() => reasonOf(memory) === 'KeyIssued', 'enabled');
+  const old = text(secretIn(memory));
+  memory.remove('UpstreamNode', 'home', 'n');
+  await clock.advance(30 * dayMs);
+  await until(() => text(secretIn(memory)) !== old, 'rotated');
+  const rotated = text(secretIn(memory));
+  memory.deleteSecret('home', 's');
+  await until(() => secretIn(memory) !== undefined && text(secretIn(memory)) !== rotated, 'issued again');
+});

@@ -21,6 +21,8 @@ export interface MemoryStore {
   readonly store: Store;
   readonly writes: Write[];
   readonly events: ResourceEvent[];
+  /** The names of the Secrets that were read. */
+  readonly reads: string[];
   readonly secrets: Map<string, Secret>;
   /** Declares a resource or changes its spec, as a person would: uid, creation time, generation and version are kept. */
   apply: <K extends Kind>(resource: ResourceOf[K]) => void;
@@ -73,6 +75,7 @@ export function memoryStore(now: () => number = Date.now): MemoryStore {
 
   const memory: MemoryStore = {
     writes,
+    reads: [],
     events,
     secrets,
     recipient: undefined,
@@ -148,7 +151,11 @@ export function memoryStore(now: () => number = Date.now): MemoryStore {
         truth.set(key, stored);
         content.set(stored);
       },
-      readSecret: async (namespace, name) => structuredClone(secrets.get(`${namespace}/${name}`)),
+      secretVersion: (namespace, name) => secrets.get(`${namespace}/${name}`)?.metadata.resourceVersion,
+      async readSecret(namespace, name) {
+        memory.reads.push(name);
+        return structuredClone(secrets.get(`${namespace}/${name}`));
+      },
       async createSecret(secret) {
         const key = `${secret.metadata.namespace}/${secret.metadata.name}`;
         note({ what: 'create', name: secret.metadata.name });
