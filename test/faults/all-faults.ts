@@ -1,10 +1,10 @@
 import { apiServerFaults } from './api-server.ts';
 import { callerFaults } from './callers.ts';
 import { clusterPeopleFaults } from './cluster-people.ts';
+import { clusterProofs } from './cluster-proofs.ts';
 import { diskFaults } from './disks.ts';
 import type { Fault } from './fault.ts';
 import { listingFaults } from './listings.ts';
-import { longProofs } from './long-proofs.ts';
 import { manifestFaults } from './manifests.ts';
 import { nameFaults } from './names.ts';
 import { networkFaults } from './network.ts';
@@ -23,7 +23,7 @@ export const allFaults: readonly Fault[] = [
   ...upstreamFaults,
   ...listingFaults,
   ...apiServerFaults,
-  ...longProofs,
+  ...clusterProofs,
   ...manifestFaults,
   ...peopleFaults,
   ...clusterPeopleFaults,

@@ -27,6 +27,8 @@ export interface Fault {
   readonly harm?: 'none' | 'while down';
   /** `short`: quick and without a control plane, so `npm test` has it too. `long`: only with `--long`. */
   readonly form?: 'short' | 'full' | 'long';
+  /** `own`: the callers of a test that plays it, which are in no column of the table. */
+  readonly callers?: 'own';
   /** What the machine must have; left out elsewhere, and the table says so. */
   readonly needs?: readonly Need[];
   /** Brings the fault about and looks. What is not as promised is told to the scene, or thrown. */

@@ -104,7 +104,7 @@ async function play(fault: Fault, options: TheatreOptions, common: Common): Prom
   try {
     await fault.run(scene);
     // The long proofs have callers of their own.
-    if (watched.size === 0 && fault.form !== 'long') told.differs.push('no honest caller asked meanwhile');
+    if (watched.size === 0 && fault.callers !== 'own') told.differs.push('no honest caller asked meanwhile');
     for (const [served, mark] of watched) {
       const count = await judgeHonest(fault, served, mark, told);
       honest.sent += count.sent;
