@@ -3,12 +3,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that take long, and about how many seconds alone; most of it is waiting. */
 const seconds: Readonly<Record<string, number>> = {
   'cluster/outage': 90,
+  'cluster/claims': 160,
   'cluster/lost-namespace': 120,
   'cluster/undecryptable': 60,
   'cluster/writes': 56,
   'cluster/faults-access': 40,
   'cluster/faults-processes': 34,
   'cluster/faults-clocks': 28,
+  'cluster/namespace-selector': 35,
   'cluster/election': 25,
   'cluster/nodes': 25,
   'cluster/leader': 21,
