@@ -1,5 +1,6 @@
 import { randomBytes, randomFillSync } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { AccessLog } from '../observe/access-log.ts';
 import type { Log } from '../observe/log.ts';
@@ -140,6 +141,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   requests.declare({ routes: routeNames, errors: errorCodes, keyRefusals, failoverReasons: failedOutcomes });
   requests.observe({ inFlight: () => inFlight });
   metrics.circuits.observe(circuits.notClosed);
+  metrics.loads.observe(() => loads.bounded(store.list('UpstreamNode')));
   attempts.observe(() => pools.replays());
   const app = createApp(context);
   declareRoutes(app, context, createKeysApi({ store, now, randomBytes }));
@@ -148,6 +150,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (change.kind !== 'UpstreamNode' && change.kind !== 'Credentials') return;
     const id = `${change.namespace}/${change.name}`;
     const isGone = change.kind === 'UpstreamNode' && change.after === undefined;
+    if (change.kind === 'UpstreamNode' && !isDeepStrictEqual(change.before?.spec, change.after?.spec))
+      loads.changed(id);
     // A node whose connection was fixed gets requests at once.
     if (isGone || isConnectionChange(change)) circuits.forget(id);
     if (!isGone) return;

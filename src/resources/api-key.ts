@@ -20,6 +20,10 @@ export const apiKeySchema = z.object({
             "Namespaces whose nodes the key may use besides its own and the gateway's home, if those nodes admit it.",
         })
         .optional(),
+      priority: z.enum(['High', 'Normal', 'Low']).default('Normal').meta({
+        description:
+          'Whose requests come first where requests wait for a full node (spec.concurrency of the node).',
+      }),
       conversion: z.enum(['Lossy', 'Strict']).default('Lossy').meta({
         description:
           'Lossy: a conversion drops what it cannot carry and says so. Strict: such a request is refused.',

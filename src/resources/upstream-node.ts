@@ -143,6 +143,28 @@ const timeoutsSchema = z.object({
   totalSeconds: whole(1, 86_400).default(900).meta({ description: 'For the whole attempt.' }),
 });
 
+const concurrencySchema = z.object({
+  maxRequests: whole(1, 100_000).meta({
+    description:
+      'Most requests that a gateway has under way at the node. At this number the node is passed by.',
+  }),
+  queue: z
+    .object({
+      maxRequests: whole(0, 10_000)
+        .default(0)
+        .meta({ description: 'Most requests that may wait for the node in a gateway; 0: none waits.' }),
+      timeoutSeconds: whole(1, 600).default(10).meta({
+        description:
+          'Longest time that a request waits; then the next priority is tried, else callers get 429.',
+      }),
+    })
+    .prefault({})
+    .meta({
+      description:
+        'What waits where all nodes of a priority are full: by priority of keys, in turns among keys.',
+    }),
+});
+
 const tlsSchema = z.object({
   caBundle: withRules(text(131_072), [
     {
@@ -227,6 +249,9 @@ const upstreamNodeSpecSchema = withRules(
     sync: syncSchema.prefault({}).meta({ description: 'How the model list is kept.' }),
     healthCheck: healthCheckSchema.prefault({}).meta({ description: 'How the node is checked.' }),
     timeouts: timeoutsSchema.prefault({}).meta({ description: 'Longest times of one attempt at the node.' }),
+    concurrency: concurrencySchema
+      .meta({ description: 'How many requests the node may have at one time, and how many may wait for it.' })
+      .optional(),
     headers: headersSchema.optional(),
     tls: tlsSchema
       .meta({ description: 'For private certificate authorities. Verification cannot be switched off.' })
@@ -245,6 +270,15 @@ const upstreamNodeSpecSchema = withRules(
       remedy: 'keep one of the two',
       field: 'encryptedAPIKey',
       holds: (self) => self.apiKeySecretRef === undefined || self.encryptedAPIKey === undefined,
+    },
+    {
+      cel: '!has(self.concurrency) || !has(self.concurrency.queue) || self.concurrency.queue.timeoutSeconds < self.timeouts.totalSeconds',
+      message: 'must have a queue.timeoutSeconds below timeouts.totalSeconds',
+      remedy:
+        'a request must not wait for longer than it may take: lower queue.timeoutSeconds, or raise timeouts.totalSeconds',
+      field: 'concurrency',
+      holds: ({ concurrency, timeouts }) =>
+        concurrency === undefined || concurrency.queue.timeoutSeconds < timeouts.totalSeconds,
     },
     credentialOnce,
   ],

@@ -1,4 +1,4 @@
-import type { Candidate, KeyEntry, ServedModel, View } from '../store/store.ts';
+import type { Candidate, KeyEntry, NodeEntry, ServedModel, View } from '../store/store.ts';
 import type { CallerFormat } from './caller-format.ts';
 import { isDemoted } from './demoted.ts';
 import { type RouteRefusal, usableCandidates } from './filter.ts';
@@ -40,13 +40,23 @@ export type NativeWish = 'unknown' | 'any' | 'preferred' | 'only';
 /** What a request has tried: single models of nodes, and whole nodes. */
 export interface Tried {
   has(candidate: Candidate): boolean;
+  /** The node at which the request has a place already, although it is full. */
+  readonly held?: string | undefined;
+  /** The full nodes (ids) that the request waits for no longer. */
+  readonly givenUp?: ReadonlySet<string> | undefined;
+}
+
+/** Every node of the next priority is full: the request may wait for one of these. */
+export interface FullNodes {
+  readonly full: readonly NodeEntry[];
 }
 
 export interface Router {
   /**
    * The next node for this request: healthy ones first by priority, within one priority at random by weight or, if the
    * request names its session, in the session's order; then the demoted ones in the same way. What is in `tried` is left out. Returns undefined if no node is left, a refusal if
-   * no node may take the request at all, and 'ask' if the choice depends on a `wish` that is still unknown. Reads the newest
+   * no node may take the request at all, 'ask' if the choice depends on a `wish` that is still unknown, and the full nodes of a priority
+   * that has no others. Reads the newest
    * state at each call, so a node that was disabled since the last call is not tried.
    */
   next(
@@ -56,7 +66,7 @@ export interface Router {
     tried: Tried,
     wish?: NativeWish,
     session?: string,
-  ): Pick | RouteRefusal | 'ask' | undefined;
+  ): Pick | RouteRefusal | FullNodes | 'ask' | undefined;
 }
 
 /** How the requests of one priority are spread that name no session: at random by weight, or also by the requests under way. */
@@ -118,11 +128,17 @@ export function createRouter(options: {
         if (isDemoted(candidate.node, at)) return 'demoted';
         return circuits.state(candidate.node.id, candidate.model) === 'open' ? 'demoted' : 'healthy';
       };
+      const isFull = ({ node }: Candidate): boolean => loads.isFull(node) && node.id !== tried.held;
+      const isWished = (candidate: Candidate): boolean => wish !== 'only' || isNative(candidate, format);
       for (const wanted of ['healthy', 'demoted'] as const) {
         for (const tier of plan.tiers) {
           if (wish === 'unknown' && tier.natives !== undefined) return 'ask';
-          const candidate = pickWished(tier, wish, (c) => health(c) === wanted, choose);
-          if (candidate === undefined) continue;
+          const candidate = pickWished(tier, wish, (c) => health(c) === wanted && !isFull(c), choose);
+          if (candidate === undefined) {
+            const full = fullNodes(tier, tried, (c) => isWished(c) && health(c) === wanted && isFull(c));
+            if (full.length > 0) return { full };
+            continue;
+          }
           const probe = circuits.claim(candidate.node.id, candidate.model);
           const picked = probe === undefined ? candidate : { ...candidate, probe };
           return { candidate: picked, native: tier.allNative || isNative(candidate, format) };
@@ -143,6 +159,15 @@ type Plan = RouteRefusal | { readonly tiers: readonly Tier[] };
 function makePlan(served: ServedModel, key: KeyEntry, format: CallerFormat, homeNamespace: string): Plan {
   const usable = usableCandidates(served, key, homeNamespace);
   return 'code' in usable ? usable : { tiers: tiersOf(usable, format) };
+}
+
+/** The full nodes of a tier for which a request may wait. */
+function fullNodes({ candidates }: Tier, { givenUp }: Tried, isFull: Eligible): NodeEntry[] {
+  const full = new Set<NodeEntry>();
+  for (const candidate of candidates) {
+    if (isFull(candidate) && givenUp?.has(candidate.node.id) !== true) full.add(candidate.node);
+  }
+  return [...full];
 }
 
 function pickWished(tier: Tier, wish: NativeWish, eligible: Eligible, choose: Choose): Candidate | undefined {

@@ -13,6 +13,7 @@ import type { Result, Row } from './result.ts';
 import { affinity } from './rows/affinity.ts';
 import { bigSet } from './rows/big-set.ts';
 import { changes } from './rows/changes.ts';
+import { concurrency } from './rows/concurrency.ts';
 import { converted } from './rows/converted.ts';
 import { convertedFirst } from './rows/converted-first.ts';
 import { convertedLength } from './rows/converted-length.ts';
@@ -28,11 +29,11 @@ import { table } from './table.ts';
 const ownRows: readonly Row[] = [
   ...[throughput, streaming, latency, idleStreams],
   ...[converted, convertedStreams, convertedLength, convertedMemory, convertedFirst],
-  ...[affinity, bigSet, changes],
+  ...[affinity, concurrency, bigSet, changes],
 ];
 
 /** Rows that would take the short run beyond three minutes. */
-const longOnly: readonly Row[] = [convertedLength, convertedMemory, affinity];
+const longOnly: readonly Row[] = [convertedLength, convertedMemory, affinity, concurrency];
 
 process.exitCode = await bench();
 

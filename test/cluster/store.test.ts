@@ -138,7 +138,7 @@ const keyOf = (name: string, text: string): ApiKey => ({
   apiVersion: 'modelgateway.dev/v1alpha1',
   kind: 'APIKey',
   metadata: metadata(name),
-  spec: { enabled: true, conversion: 'Lossy', hash: hashKeyText(text) },
+  spec: { enabled: true, priority: 'Normal', conversion: 'Lossy', hash: hashKeyText(text) },
 });
 const secretOf = (name: string, entries: Record<string, string>): Secret => ({
   apiVersion: 'v1',

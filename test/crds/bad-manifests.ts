@@ -25,6 +25,17 @@ export function serverMessage({ kind, metadata }: Manifest, { server, more }: Ba
 
 export const badManifests: readonly BadManifest[] = [
   {
+    file: 'node-queue-beyond-timeout',
+    server: 'spec.concurrency: Invalid value: must have a queue.timeoutSeconds below timeouts.totalSeconds',
+    ours: 'spec.concurrency: must have a queue.timeoutSeconds below timeouts.totalSeconds; a request must not wait for longer than it may take: lower queue.timeoutSeconds, or raise timeouts.totalSeconds',
+  },
+  {
+    file: 'key-priority-unknown',
+    server: 'spec.priority: Unsupported value: "Urgent": supported values: "High", "Normal", "Low"',
+    more: true,
+    ours: 'spec.priority: "Urgent" must be one of High, Normal, Low; use one of them',
+  },
+  {
     file: 'key-conversion-unknown',
     server: 'spec.conversion: Unsupported value: "lossy": supported values: "Lossy", "Strict"',
     more: true,
@@ -144,7 +155,7 @@ export const badManifests: readonly BadManifest[] = [
   {
     file: 'key-unknown-field',
     server: 'unknown field "spec.expiresAt"',
-    ours: 'spec.expiresAt: is not a field; remove it; fields here are displayName, enabled, expirationTime, secretName, secretTemplate, hash, hint, rotation, models, nodeNamespaces, conversion',
+    ours: 'spec.expiresAt: is not a field; remove it; fields here are displayName, enabled, expirationTime, secretName, secretTemplate, hash, hint, rotation, models, nodeNamespaces, priority, conversion',
   },
   {
     file: 'key-with-plain-key-as-hash',

@@ -108,7 +108,13 @@ function build(kind: string, path: readonly Part[], value: unknown): Record<stri
     path[0] === 'callerNamespaces'
       ? { callerNamespaces: { ...object(spec['callerNamespaces']), from: 'Names' } }
       : {};
-  return { ...beside(spec, 'apiKeySecretRef', { name: 'a' }), ...callers, ...entries(spec, path) };
+  const concurrency = path[0] === 'concurrency' ? beside(spec, 'concurrency', { maxRequests: 1 }) : {};
+  return {
+    ...beside(spec, 'apiKeySecretRef', { name: 'a' }),
+    ...concurrency,
+    ...callers,
+    ...entries(spec, path),
+  };
 }
 
 function entries(spec: Record<string, unknown>, path: readonly Part[]): Record<string, unknown> {

@@ -78,7 +78,7 @@ describe('keys', () => {
         creationTimestamp: undefined,
         deletionTimestamp: undefined,
       },
-      spec: { enabled: true, conversion: 'Lossy', hash: hashKeyText(right) },
+      spec: { enabled: true, priority: 'Normal', conversion: 'Lossy', hash: hashKeyText(right) },
     });
     const wrong = [flipped(right, 49), flipped(right, 25), flipped(right, 0), 'y'.repeat(50)];
     const judge = (text: string) => () => {

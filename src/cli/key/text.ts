@@ -42,6 +42,7 @@ function rowsOf(key: DeclaredKey, { now }: Shown): Row[] {
     ['Source', sourceOf(resource)],
     ['Models', api && (api.models?.join(', ') ?? 'all that its namespace may use')],
     ['Node namespaces', api?.nodeNamespaces?.join(', ')],
+    ['Priority', api && `${api.priority} (who comes first where requests wait for a node)`],
     [
       'Conversion',
       api && (api.conversion === 'Strict' ? 'Strict: nothing may be lost' : 'Lossy: losses are reported'),

@@ -74,6 +74,7 @@ function connection({ spec, status }: UpstreamNode): Row[] {
       'Timeouts',
       `connect ${timeouts.connectSeconds} s, first byte ${timeouts.firstByteSeconds} s, idle ${timeouts.idleSeconds} s, total ${timeouts.totalSeconds} s`,
     ],
+    ['Concurrency', concurrencyText(spec)],
     [
       'Headers',
       spec.headers
@@ -95,6 +96,14 @@ function connection({ spec, status }: UpstreamNode): Row[] {
         .join(', '),
     ],
   ];
+}
+
+function concurrencyText({ concurrency }: UpstreamNode['spec']): string | undefined {
+  if (concurrency === undefined) return undefined;
+  const { maxRequests, queue } = concurrency;
+  const waiting =
+    queue.maxRequests === 0 ? 'none waits' : `${queue.maxRequests} may wait for ${queue.timeoutSeconds} s`;
+  return `${maxRequests} requests of each gateway at one time; ${waiting}`;
 }
 
 /** The time of the last check. The note says why it may be minutes old, though checks may be seconds apart. */

@@ -5,6 +5,11 @@ import type { Candidate } from '../../store/store.ts';
 export class TriedNodes implements Tried {
   readonly #tried: { readonly node: string; readonly model: string | undefined }[] = [];
 
+  /** The node at which the request has a place already. */
+  held: string | undefined;
+  /** The full nodes that the request waits for no longer. */
+  givenUp: Set<string> | undefined;
+
   has({ node, model }: Candidate): boolean {
     return this.#tried.some((one) => one.node === node.id && (one.model ?? model) === model);
   }

@@ -9,12 +9,14 @@ import type { Caller } from '../answer/caller.ts';
 import { conversionOf, convertFor, wantsNative } from '../conversion/convert-for.ts';
 import { convertedAttempt } from '../conversion/converted-attempt.ts';
 import { answerEstimate } from '../conversion/count-tokens.ts';
+import { GatewayError, shorten } from '../errors/errors.ts';
 import { modelRefused } from '../models.ts';
 import { Attempt } from './attempt.ts';
 import { type AttemptResult, type Failure, type NoAnswer, ownFailure, withoutCredential } from './failure.ts';
 import { servedHeaders } from './headers.ts';
 import type { Place } from './node-loads.ts';
 import type { NodesContext } from './nodes-context.ts';
+import { Places } from './places.ts';
 import { TriedNodes } from './tried-nodes.ts';
 
 /** The attempts so far: the last node, its name for the model, their number, and how the failed ones failed. */
@@ -57,20 +59,43 @@ export async function tryNodes(
   request: ModelRequest,
   tries: Tries,
 ): Promise<NoAnswer | 'gone' | undefined> {
-  const { router, loads, limits, reports, clock } = context;
-  const { format, key, inspection, session } = request;
   const tried = new TriedNodes();
+  const places = new Places(context, caller, request, tried);
+  try {
+    return await tryEach(context, caller, request, tries, tried, places);
+  } finally {
+    places.leave();
+  }
+}
+
+async function tryEach(
+  context: NodesContext,
+  caller: Caller,
+  request: ModelRequest,
+  tries: Tries,
+  tried: TriedNodes,
+  places: Places,
+): Promise<NoAnswer | 'gone' | undefined> {
+  const { router, limits, reports, clock } = context;
+  const { format, key, inspection, session } = request;
   const lastStart = clock() + limits.attemptsMs;
   let wish: NativeWish = 'unknown';
   let failure: Failure | undefined;
   let refusals = 0;
   let refused: ConversionError | undefined;
-  while (tries.attempts < limits.attempts && (tries.attempts === 0 || clock() <= lastStart)) {
+  while (
+    tries.attempts < limits.attempts &&
+    (tries.attempts === 0 || clock() <= lastStart + places.waitedMs)
+  ) {
     const pick = router.next(inspection.model, key, format, tried, wish, session);
     if (pick === undefined) break;
     if (pick === 'ask') {
       wish = (await wantsNative(context, request)) ? 'preferred' : 'any';
       if (caller.gone) return 'gone';
+      continue;
+    }
+    if ('full' in pick) {
+      if ((await places.wait(pick.full)) === 'gone') return 'gone';
       continue;
     }
     if ('code' in pick) {
@@ -81,6 +106,7 @@ export async function tryNodes(
     const { candidate } = pick;
     const { node, model } = candidate;
     tried.add(candidate);
+    const place = places.take(node);
     const native = pick.native && request.conversion?.begun !== true;
     const preparing = native ? 'as it is' : convertFor(context, request, candidate);
     const prepared = preparing instanceof Promise ? await preparing : preparing;
@@ -94,6 +120,7 @@ export async function tryNodes(
       return undefined;
     }
     if (prepared instanceof ConversionError) {
+      places.leave();
       refused ??= prepared;
       refusals += 1;
       if (refusals > mostRefusals) break;
@@ -115,21 +142,19 @@ export async function tryNodes(
       format: native ? format : 'chat',
       stream: inspection.stream,
     });
-    const place = loads.enter(node.id);
-    let result: AttemptResult | undefined;
-    try {
-      result = native
-        ? await attempt(context, caller, request, candidate, tries.attempts, span, place)
-        : await convertedAttempt(context, caller, request, candidate, tries.attempts, span, place);
-    } finally {
-      // While an answer is under way, the request still counts as load of the node; the end of the answer calls `leave`.
-      if (result !== 'answering') place?.leave();
-    }
+    const result = native
+      ? await attempt(context, caller, request, candidate, tries.attempts, span, place)
+      : await convertedAttempt(context, caller, request, candidate, tries.attempts, span, place);
     if (result === 'gone') {
       reports.abandoned(candidate);
       return 'gone';
     }
-    if (result === 'answering') return undefined;
+    if (result === 'answering') {
+      // While an answer is under way, the request still counts as load of the node; the end of the answer calls `leave`.
+      places.handOver();
+      return undefined;
+    }
+    places.leave();
     failure = result;
     tries.failed = [...(tries.failed ?? []), reports.failed(candidate, failure)];
     if (concernsNode(failure)) tried.addNode(node.id);
@@ -142,7 +167,16 @@ export async function tryNodes(
     }
     if (!failure.isWorthAnother) break;
   }
-  return failure ?? refused ?? ownFailure(modelRefused('no_node_available', inspection.model));
+  const { model } = inspection;
+  const isBusy = tried.givenUp !== undefined;
+  return (
+    failure ?? refused ?? ownFailure(isBusy ? nodesBusy(model) : modelRefused('no_node_available', model))
+  );
+}
+
+function nodesBusy(model: string): GatewayError {
+  const message = `Every model server for '${shorten(model)}' has as many requests as it may have at one time; try again shortly.`;
+  return new GatewayError('nodes_busy', message);
 }
 
 /** Whether every other model of the node would fail alike: it cannot be reached, or refuses the gateway's credential. */

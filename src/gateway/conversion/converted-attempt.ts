@@ -24,7 +24,10 @@ export function convertedAttempt(
 ): Promise<AttemptResult> {
   const { node, model } = candidate;
   const { credentials } = node;
-  const { pools, limits, log, reports, conversions, largeWork } = context;
+  const { pools, log, reports, conversions, largeWork } = context;
+  // A request has one place at a node, however many choices it asks for.
+  const hasBound = node.resource.spec.concurrency !== undefined;
+  const limits = hasBound ? { ...context.limits, choicesAtOnce: 1 } : context.limits;
   if (credentials.state !== 'Resolved') return Promise.resolve(withoutCredential);
   const conversion = conversionOf(context, request);
   conversions.ran(conversion.name, conversion.current.dropped);

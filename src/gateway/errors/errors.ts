@@ -97,6 +97,13 @@ const catalogue = {
     anthropicType: 'rate_limit_error',
     retryAfterSeconds: 1,
   },
+  nodes_busy: {
+    status: 429,
+    type: 'rate_limit_error',
+    code: 'nodes_busy',
+    anthropicType: 'rate_limit_error',
+    retryAfterSeconds: 5,
+  },
   headers_too_large: {
     status: 431,
     type: 'invalid_request_error',

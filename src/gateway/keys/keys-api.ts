@@ -95,6 +95,7 @@ export function createKeysApi(options: {
         },
         spec: {
           enabled: true,
+          priority: 'Normal',
           conversion: 'Lossy',
           hash: hashKeyText(value),
           hint: keyHint(value),

@@ -203,6 +203,16 @@ function openIn({ node, model }: Candidate, { circuits = [] }: RouteQuestion): s
 
 function notesOf({ node, model }: Candidate, { model: asked, now }: RouteQuestion): string[] {
   const notes: string[] = [];
+  const { concurrency } = node.resource.spec;
+  if (concurrency !== undefined) {
+    const { maxRequests, queue } = concurrency;
+    const most = `at most ${maxRequests} requests of a gateway at one time`;
+    notes.push(
+      queue.maxRequests === 0
+        ? most
+        : `${most}, and ${queue.maxRequests} wait for up to ${queue.timeoutSeconds} s`,
+    );
+  }
   if (model !== asked) notes.push(`an alias of "${model}"`);
   for (const { name, aliases } of node.resource.spec.models ?? []) {
     if (model !== asked || name === model || aliases?.includes(asked) !== true) continue;

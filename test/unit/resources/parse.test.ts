@@ -167,6 +167,7 @@ test('defaults and bounds are those of the design', () => {
   expect(parseResource({ ...key, kind: 'APIKey' })).toHaveProperty('resource.spec', {
     enabled: true,
     secretName: 'a',
+    priority: 'Normal',
     conversion: 'Lossy',
   });
   const within = {

@@ -42,8 +42,11 @@ function chosen(
   if (tier === undefined) throw new Error('no tier');
   return sessions.map(
     (session) =>
-      pickForSession(tier, eligible, sessionHash('home/k', 'm', session), { underWay: load, mean })?.node
-        .resource.metadata.name ?? '-',
+      pickForSession(tier, eligible, sessionHash('home/k', 'm', session), {
+        underWay: load,
+        mean,
+        isFull: () => false,
+      })?.node.resource.metadata.name ?? '-',
   );
 }
 

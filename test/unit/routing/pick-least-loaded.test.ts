@@ -29,7 +29,12 @@ function spread(candidates: readonly Candidate[], requests: number, eligible = (
   const draw = random();
   for (let at = 0; at < requests; at++) {
     const picked =
-      tier && pickLeastLoaded(tier, eligible, draw, { underWay: (id) => loads.get(id) ?? 0, mean: () => 0 });
+      tier &&
+      pickLeastLoaded(tier, eligible, draw, {
+        underWay: (id) => loads.get(id) ?? 0,
+        mean: () => 0,
+        isFull: () => false,
+      });
     if (picked !== undefined) loads.set(picked.node.id, (loads.get(picked.node.id) ?? 0) + 1);
   }
   return Object.fromEntries(loads);

@@ -48,7 +48,7 @@ function setUp(nodes: Record<string, NodeSketch>, seed = 1) {
   const router = createRouter({
     view,
     circuits,
-    loads: { underWay: () => 0, mean: () => 0 },
+    loads: { underWay: () => 0, mean: () => 0, isFull: () => false },
     homeNamespace: 'home',
     random,
     now: () => clock.ms,
@@ -62,6 +62,7 @@ function setUp(nodes: Record<string, NodeSketch>, seed = 1) {
   ) => {
     const answer = router.next(model, key, format, triedNodes(tried), wish);
     if (answer === undefined || answer === 'ask') return answer;
+    if ('full' in answer) return answer.full.map(({ id }) => `${id} is full`).join();
     return 'code' in answer ? answer.code : answer.candidate.node.id;
   };
   const order = (key?: KeyEntry): string[] => {

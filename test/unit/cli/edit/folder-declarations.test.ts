@@ -253,7 +253,7 @@ describe('the data folder', () => {
           creationTimestamp: undefined,
           deletionTimestamp: undefined,
         },
-        spec: { enabled: true, conversion: 'Lossy', hash: hashKeyText('x'.repeat(40)) },
+        spec: { enabled: true, priority: 'Normal', conversion: 'Lossy', hash: hashKeyText('x'.repeat(40)) },
       },
       signal,
     );

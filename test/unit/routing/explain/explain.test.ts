@@ -322,7 +322,7 @@ test('what is explained is what the router does: the same nodes, in the same tie
       const router = createRouter({
         view,
         circuits,
-        loads: { underWay: () => 0, mean: () => 0 },
+        loads: { underWay: () => 0, mean: () => 0, isFull: () => false },
         homeNamespace: 'home',
         random,
         now: () => now,
@@ -337,7 +337,7 @@ test('what is explained is what the router does: the same nodes, in the same tie
       const wish = nativeFirst === true ? 'preferred' : 'any';
       const pick = (tried: ReadonlySet<string>): string | undefined => {
         const answer = router.next('m', key, format, { has: ({ node }) => tried.has(node.id) }, wish);
-        if (answer === undefined || answer === 'ask') return undefined;
+        if (answer === undefined || answer === 'ask' || 'full' in answer) return undefined;
         return 'code' in answer ? answer.code : answer.candidate.node.id;
       };
 
