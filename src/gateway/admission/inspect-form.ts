@@ -75,8 +75,9 @@ function scanParts(
 
 function modelText(body: Buffer, { isFile, type, valueStart, valueEnd }: FormPart): string {
   if (isFile) throw badModel('is a file; send it as a field without a filename');
-  if (type !== undefined && !/^text\/plain\s*(?:;|$)/i.test(type))
-    throw badModel('has a content-type other than text/plain; leave the content-type out');
+  // Python's email package takes a parameter `name` of the content-type for the name of a file.
+  if (type !== undefined && !/^text\/plain(?:\s*;\s*charset="?[\w-]+"?)?$/i.test(type))
+    throw badModel('has a content-type other than text/plain in UTF-8; leave the content-type out');
   const bytes = body.subarray(valueStart, valueEnd);
   if (bytes.length === 0) throw badModel('is empty; name a model');
   if (bytes.length > longestModel) throw badModel('is longer than 512 characters; name a model');

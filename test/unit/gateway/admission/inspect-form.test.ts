@@ -80,6 +80,11 @@ describe('the model', () => {
       withHead('Content-Type: application/json\r\nContent-Disposition: form-data; name="model"', '"x"'),
       'invalid_value model: .* content-type',
     ],
+    [
+      'with another name in its type',
+      withHead('Content-Type: text/plain; name=x\r\nContent-Disposition: form-data; name="model"'),
+      'invalid_value model: .* content-type',
+    ],
     ['empty', field('model', ''), 'invalid_value model: .* is empty'],
     ['a line', field('model', 'x\r\n'), 'invalid_value model: .* white space'],
     ['two lines', field('model', 'x\ny'), 'invalid_value model: .* control character'],
