@@ -114,7 +114,8 @@ const disposition = new RegExp(
   String.raw`^form-data;[ \t]*name=(?:"(${fieldName})"|(${fieldName}))` +
     String.raw`(;[ \t]*filename=(?:"[^"\\;\0-\x1f\x7f]*"|${token}))?(;[ \t]*filename\*=[\w!#$&+.^|~%'-]+)?$`,
 );
-const headerLine = /^([A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
+/** Blanks around the value are not in the pattern: looking for them at both ends takes cubic time. */
+const headerLine = /^([A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
 const known: ReadonlySet<string> = new Set([
   'content-disposition',
   'content-type',
@@ -130,8 +131,9 @@ function partOf(body: Buffer, start: number, end: number, valueStart: number, va
   let length: Place | undefined;
   let at = start;
   for (const line of start > end ? [] : body.toString('latin1', start, end).split(lineEnd)) {
-    const [, name = '', value = ''] = headerLine.exec(line) ?? [];
+    const [, name = '', untrimmed = ''] = headerLine.exec(line) ?? [];
     const header = name.toLowerCase();
+    const value = untrimmed.trim();
     if (!known.has(header)) throw new FormScanError(badHeader, at);
     if (values.has(header)) throw new FormScanError(`a part has ${header} twice; send it once`, at);
     values.set(header, value);

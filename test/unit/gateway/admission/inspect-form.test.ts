@@ -225,6 +225,14 @@ test.each([
   expect(refusal(body)).toContain(reason);
 });
 
+test('a header of blanks takes no time', () => {
+  const roomy = { ...options, maxHeaderBytes: 8_192 };
+  const body = Buffer.from(withHead(`Content-Type:${' '.repeat(8_000)}\0`) + end);
+  const started = performance.now();
+  expect(() => inspectForm(body, roomy, false)).toThrow(/each on one line/);
+  expect(performance.now() - started).toBeLessThan(500);
+});
+
 test('headers that are not UTF-8', () => {
   const body = Buffer.from(named('name="x"; filename="\xff"') + model + end, 'latin1');
   expect(refusal(body)).toContain('not UTF-8');
