@@ -9,6 +9,7 @@ import {
   createRegistry,
 } from '../src/observe/metrics.ts';
 import { createExportCounter } from '../src/observe/otlp/export-watch.ts';
+import { createReportMetrics } from '../src/observe/report-metrics.ts';
 import { registerResourceMetrics } from '../src/observe/resource-metrics.ts';
 import { createStoreMetrics } from '../src/observe/store-metrics.ts';
 import { createTlsMetrics } from '../src/observe/tls-metrics.ts';
@@ -51,6 +52,11 @@ const sections: readonly Section[] = [
     title: 'The copy of the resources',
     note: 'Roles gateway and controller.',
     register: createStoreMetrics,
+  },
+  {
+    title: 'The report of a gateway',
+    note: 'Role gateway.',
+    register: createReportMetrics,
   },
   {
     title: 'The controller',

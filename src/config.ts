@@ -63,6 +63,8 @@ export interface ClusterConfig extends ServingConfig {
   readonly adminDebug: boolean;
   /** Unique among the replicas: the pod's name. */
   readonly instance: string;
+  /** The namespace and uid of the pod; undefined outside of one. */
+  readonly pod: { readonly namespace: string; readonly uid: string } | undefined;
 }
 
 export interface ControllerConfig extends ClusterConfig {
@@ -248,6 +250,7 @@ function configOf(command: Command, values: FlagValues, env: Env, repeated: read
       apiConcurrency: values['api-concurrency'],
       adminDebug: values['admin-debug'] ?? false,
       instance: env['POD_NAME'] ?? env['HOSTNAME'] ?? 'model-gateway',
+      pod: podOf(env),
     };
     if (command === 'gateway') return { command, ...shared, traffic };
     const { workers, contacts, 'lease-seconds': leaseSeconds, 'claim-seconds': claimSeconds } = values;
@@ -297,4 +300,8 @@ function tlsOf(cert: string | undefined, key: string | undefined): TrafficConfig
 function needed(value: string | undefined, flag: FlagName, what: string): string {
   if (value !== undefined) return value;
   throw new ConfigError(`--${flag} is missing; give it ${what}.`);
+}
+
+function podOf({ POD_NAME: name, POD_NAMESPACE: namespace, POD_UID: uid }: Env): ClusterConfig['pod'] {
+  return name && namespace && uid ? { namespace, uid } : undefined;
 }

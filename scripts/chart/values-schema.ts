@@ -178,6 +178,7 @@ const values = group({
   admissionPolicies: group({
     secretReaders: flag,
     gatewayWrites: flag,
+    gatewayReports: flag,
     controllerSecrets: flag,
     keepSealing: flag,
     deleteDeclaredKeys: flag,

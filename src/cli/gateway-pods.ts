@@ -1,8 +1,6 @@
 import type { KubeClient } from '../kube/client.ts';
 import { resourcePath } from '../kube/paths.ts';
-
-/** The labels that the chart gives to the pods of a gateway. */
-export const gatewayLabels = 'app.kubernetes.io/part-of=model-gateway,app.kubernetes.io/component=gateway';
+import { gatewayLabels } from '../resources/pod-labels.ts';
 
 /** The fields of a pod that are read here. */
 export interface GatewayPodObject {

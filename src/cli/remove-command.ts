@@ -3,16 +3,16 @@ import { completes } from './completion/completes.ts';
 import { confirm } from './confirm.ts';
 import { forEachName } from './for-each-name.ts';
 import { explained } from './help.ts';
+import { gatewaysToWaitFor, type ProofFlags, provenText, withProof } from './key/proof.ts';
 import { managedNotice } from './managed-notice.ts';
 import { readNamed, type Words } from './named.ts';
 import { resourceName } from './output.ts';
 import { type PlaceFlags, withPlace } from './place.ts';
 import { switchOne } from './switch-commands.ts';
 
-interface Flags extends PlaceFlags {
+interface Flags extends PlaceFlags, ProofFlags {
   readonly yes?: boolean;
   readonly disable?: boolean;
-  readonly dryRun?: boolean;
 }
 
 /** How a command that deletes resources calls that. */
@@ -40,11 +40,12 @@ export function addRemove(
     .description(description)
     .argument('<name...>', `names of the ${noun}s`)
     .option('-y, --yes', 'do not ask');
-  if (disable !== undefined) command.option('--disable', disable);
+  if (disable !== undefined) withProof(command.option('--disable', disable));
   command
     .option('--dry-run', `say what would be ${verb}d`)
     .action(async (names: readonly string[], flags: Flags) => {
       const place = await context.declarations(flags);
+      const gateways = gatewaysToWaitFor(place, flags);
       const { yes = false, dryRun = false } = flags;
       if (!yes && !dryRun && flags.disable !== true) {
         const what =
@@ -59,6 +60,10 @@ export function addRemove(
         const said = dryRun ? `would be ${verb}d (dry run)` : `${verb}d`;
         context.out.write(`${resourceName(before.resource)} ${said}\n`);
         context.err.write(managedNotice(name, before.managedBy, 'removed'));
+        if (gateways === undefined) return;
+        const version = await gateways.deletedAt(ref, before.resource.metadata, context.signal);
+        const text = await provenText(context, gateways, ref, before, version, flags.timeout);
+        context.out.write(`${resourceName(before.resource)} ${text}\n`);
       });
     });
   withPlace(command);

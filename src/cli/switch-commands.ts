@@ -1,9 +1,10 @@
 import type { AddCommand } from './add-command.ts';
 import { completes } from './completion/completes.ts';
 import type { CommandContext } from './context.ts';
-import type { Declarations } from './edit/declarations.ts';
+import type { Declarations, Declared } from './edit/declarations.ts';
 import { forEachName } from './for-each-name.ts';
 import { explained } from './help.ts';
+import { gatewaysToWaitFor, type ProofFlags, provenText, withProof } from './key/proof.ts';
 import { managedNotice } from './managed-notice.ts';
 import { readNamed, type Words } from './named.ts';
 import { resourceName } from './output.ts';
@@ -29,13 +30,14 @@ export function addSwitches(
       .summary(summary)
       .description(description)
       .argument('<name...>', `names of the ${words.noun}s`)
-      .action(async (names: readonly string[], flags: PlaceFlags & WriteFlags) => {
+      .action(async (names: readonly string[], flags: PlaceFlags & WriteFlags & ProofFlags) => {
         const place = await context.declarations(flags);
+        gatewaysToWaitFor(place, flags);
         await forEachName(context, names, (name) =>
           switchOne(context, place, words, name, verb === 'enable', flags),
         );
       });
-    withPlace(withWriting(command));
+    withPlace(withWriting(words.kind === 'UpstreamNode' || verb === 'enable' ? command : withProof(command)));
     completes(command, words.group);
     const start = `${words.group} ${verb} ${examples[0]}`;
     explained(command, { examples: [start, `${start} ${examples[1]} --dry-run`] });
@@ -49,17 +51,26 @@ export async function switchOne(
   words: Words,
   name: string,
   enabled: boolean,
-  flags: PlaceFlags & WriteFlags,
+  flags: PlaceFlags & WriteFlags & ProofFlags,
 ): Promise<void> {
   const { out, err, signal } = context;
+  const gateways = gatewaysToWaitFor(place, flags);
   const { ref, before } = await readNamed(context, place, words, name, flags);
   const state = enabled ? 'enabled' : 'disabled';
+  const prove = async (now: Declared): Promise<void> => {
+    if (gateways === undefined) return;
+    const { resourceVersion = '' } = now.resource.metadata;
+    const text = await provenText(context, gateways, ref, now, resourceVersion, flags.timeout);
+    out.write(`${resourceName(now.resource)} ${text}\n`);
+  };
   if (before.resource.spec.enabled === enabled) {
     out.write(`${resourceName(before.resource)} was ${state} already\n`);
-    return;
+    return prove(before);
   }
-  await place.edit(ref, [{ path: ['spec', 'enabled'], value: enabled }], writeOptions(flags), signal);
+  const edits = [{ path: ['spec', 'enabled'], value: enabled }];
+  const after = await place.edit(ref, edits, writeOptions(flags), signal);
   const said = flags.dryRun === true ? `would be ${state} (dry run)` : state;
   out.write(`${resourceName(before.resource)} ${said}\n`);
   err.write(managedNotice(name, before.managedBy));
+  await prove(after);
 }

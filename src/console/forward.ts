@@ -1,11 +1,12 @@
 import { DeclarationError } from '../cli/edit/declarations.ts';
-import { type GatewayPodObject, gatewayLabels, listGatewayPods } from '../cli/gateway-pods.ts';
+import { type GatewayPodObject, listGatewayPods } from '../cli/gateway-pods.ts';
 import { mayAccess } from '../kube/access-review.ts';
 import { isForbidden } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { SharedKubeConfig } from '../kube/kubeconfig.ts';
 import { type ForwardedPort, forwardPort } from '../kube/port-forward.ts';
 import { errorText } from '../observe/error-text.ts';
+import { gatewayLabels } from '../resources/pod-labels.ts';
 import { gatewayConnections } from './gateway-connections.ts';
 import type { Reach } from './try-route.ts';
 

@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import type { Log } from '../observe/log.ts';
+
 import type { Claims } from '../store/claims.ts';
+import type { GatewayReports } from '../store/gateway-reports.ts';
 import type { Kind, Store } from '../store/store.ts';
+
 import type { Pools } from '../upstream/pools.ts';
 import type { Clock } from './clock.ts';
 import { fencedStore } from './controller-store.ts';
+import { followProofs } from './in-force/follow-proofs.ts';
+import { Proofs } from './in-force/proofs.ts';
 import { unlessInvalid } from './invalid-spec.ts';
 import { keyReconcile } from './keys/reconcile.ts';
 import { type ControllerMetrics, createControllerMetrics } from './metrics.ts';
@@ -36,6 +41,8 @@ export interface ControllerOptions {
   readonly workers?: number | undefined;
   /** Syncs and health checks at one time; 32 in all and 16 for each host by default. */
   readonly contacts?: Partial<ContactLimits> | undefined;
+  /** The reports of gateways; undefined where there are none (standalone). */
+  readonly reports?: GatewayReports | undefined;
   /** Ends the controller. */
   readonly signal: AbortSignal;
   /** Asked before each write; false refuses it. Absent: always true (standalone). */
@@ -67,7 +74,9 @@ export async function runController(options: ControllerOptions): Promise<void> {
   const sealing = controllerOf('sealing', clock, metrics);
   const { randomBytes, gatewayURL, homeNamespace } = options;
   const tools = { store, clock };
-  const keyTools = { ...tools, randomBytes, gatewayURL, homeNamespace };
+  const { reports } = options;
+  const proofs = reports === undefined ? undefined : new Proofs(reports, monotonicMs);
+  const keyTools = { ...tools, randomBytes, gatewayURL, homeNamespace, proofs };
   const guarded = (kind: Kind, reconcile: Reconcile): Reconcile =>
     servedHere(claims, unlessInvalid(kind, tools, reconcile));
   const reconcilers: Reconciler[] = [
@@ -109,6 +118,18 @@ export async function runController(options: ControllerOptions): Promise<void> {
     () => resyncMs * (0.9 + 0.2 * options.random()),
     () => waker.wakeAll('Background'),
   );
+  const endReports =
+    reports === undefined || proofs === undefined
+      ? () => {}
+      : followProofs({
+          reports,
+          proofs,
+          queues: { APIKey: apiKeys.queue, MasterKey: masterKeys.queue },
+          mayWrite: options.isLeaderValid ?? (() => true),
+          clock,
+          log,
+          signal,
+        });
   const stop = (): void => {
     for (const { queue } of reconcilers) queue.close();
   };
@@ -119,8 +140,12 @@ export async function runController(options: ControllerOptions): Promise<void> {
     reconcilers.map((reconciler) => runWorkers(reconciler, workers, { log, clock, reconcileID, signal })),
   );
   unsubscribe();
+  endReports();
   cancelResync();
 }
+
+/** The clock that reports are timed by. */
+const monotonicMs = (): number => performance.now();
 
 interface Unfinished {
   readonly queue: Queue;

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { AccessLog } from '../observe/access-log.ts';
+import type { OpenCircuit } from '../observe/circuit-metrics.ts';
 import type { Log } from '../observe/log.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { createTrafficMetrics, type TrafficMetrics } from '../observe/traffic-metrics.ts';
@@ -46,6 +47,8 @@ export interface Gateway {
   destroy(): Promise<void>;
   /** How many circuits are open now. */
   openCircuits(): number;
+  /** Every circuit that is open or half-open now. */
+  notClosedCircuits(): Iterable<OpenCircuit>;
   /** Requests that are being answered now. */
   inFlight(): number;
 }
@@ -203,6 +206,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     setTlsPair: servers.setTlsPair,
     destroy,
     openCircuits: () => [...circuits.notClosed()].length,
+    notClosedCircuits: circuits.notClosed,
     inFlight: () => inFlight,
   };
 }

@@ -25,39 +25,43 @@ export interface DeliveryOptions {
 
 /** Passes slimmed objects to a sink. Errors that the sink or `slim` throws do not reach the caller. */
 export interface Delivery {
-  /** Calls `take` with the slimmed object; skips an object for which `slim` threw. */
-  kept(object: unknown, take: (kept: unknown) => void): void;
+  /** Calls `take` with the slimmed object; skips an object for which `slim` threw, and returns false. */
+  kept(object: unknown, take: (kept: unknown) => void): boolean;
   replace(objects: unknown[], resourceVersion: string): void;
-  /** Applies one event of a watch. */
-  apply(event: WatchEvent): void;
+  /** Applies one event of a watch. Returns false if the sink or `slim` threw, so that the sink may lack it. */
+  apply(event: WatchEvent): boolean;
 }
 
 export function deliveryTo({ sink, managedFields, slim, onSinkError }: DeliveryOptions): Delivery {
-  const guard = (deliver: () => void): void => {
+  const guard = (deliver: () => void): boolean => {
     try {
       deliver();
+      return true;
     } catch (error) {
       onSinkError?.(error);
+      return false;
     }
   };
-  const kept = (object: unknown, take: (kept: unknown) => void): void => {
+  const kept = (object: unknown, take: (kept: unknown) => void): boolean => {
     if (managedFields !== true) dropManagedFields(object);
-    guard(() => take(slim === undefined ? object : slim(object)));
+    return guard(() => take(slim === undefined ? object : slim(object)));
   };
-  const remove = (object: unknown): void => {
+  const remove = (object: unknown): boolean => {
     let last = object;
     kept(object, (slimmed) => {
       last = slimmed;
     });
     // Also if `slim` threw: a deleted object must not stay in force.
-    guard(() => sink.remove(last));
+    return guard(() => sink.remove(last));
   };
   return {
     kept,
-    replace: (objects, resourceVersion) => guard(() => sink.replace(objects, resourceVersion)),
+    replace: (objects, resourceVersion) => {
+      guard(() => sink.replace(objects, resourceVersion));
+    },
     apply({ type, object }) {
-      if (type === 'DELETED') remove(object);
-      else if (type !== 'BOOKMARK') kept(object, (slimmed) => sink.set(slimmed));
+      if (type === 'DELETED') return remove(object);
+      return type === 'BOOKMARK' || kept(object, (slimmed) => sink.set(slimmed));
     },
   };
 }

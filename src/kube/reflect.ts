@@ -34,6 +34,10 @@ export interface ReflectOptions extends DeliveryOptions {
   onOpen?: (() => void) | undefined;
   /** The server sent an event, a bookmark or a complete list. */
   onEvent?: (() => void) | undefined;
+  /**
+   * The sink has everything up to this version, or nothing that is up to date (undefined). Called after the sink.
+   */
+  onVersion?: ((version: string | undefined) => void) | undefined;
 }
 
 const METADATA_ONLY = {
@@ -61,6 +65,8 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   let filled = false;
   let gone = false;
   let hasFailed = false;
+  /** The sink threw for an event since the last complete content. */
+  let lacksOne = false;
 
   function received() {
     policy.received();
@@ -76,8 +82,11 @@ export async function reflect(options: ReflectOptions): Promise<void> {
   }
 
   function onEvent(event: WatchEvent) {
-    delivery.apply(event);
-    version = event.resourceVersion ?? version;
+    if (!delivery.apply(event)) lacksOne = true;
+    if (event.resourceVersion !== undefined && event.resourceVersion !== version) {
+      version = event.resourceVersion;
+      options.onVersion?.(lacksOne ? undefined : version);
+    }
     received();
   }
 
@@ -95,6 +104,8 @@ export async function reflect(options: ReflectOptions): Promise<void> {
         filled = true;
         gone = false;
         hasFailed = false;
+        lacksOne = false;
+        options.onVersion?.(version);
         received();
       },
       onEvent,
@@ -140,6 +151,7 @@ export async function reflect(options: ReflectOptions): Promise<void> {
     version = undefined;
     gone = true;
     delivery.replace([], '');
+    options.onVersion?.(undefined);
     options.onGone?.();
   }
 
@@ -154,7 +166,10 @@ export async function reflect(options: ReflectOptions): Promise<void> {
     if (signal.aborted) return;
     const reason = restartReason(fault);
     if (reason === 'expired') version = undefined;
-    if (fault instanceof ApiError && fault.reason === 'ResourceVersionTooLarge') options.onTurnedBack?.();
+    if (fault instanceof ApiError && fault.reason === 'ResourceVersionTooLarge') {
+      options.onVersion?.(undefined);
+      options.onTurnedBack?.();
+    }
     if (reason === 'missing') await emptyIfGone();
     hasFailed ||= fault !== undefined;
     const waitMs = policy.waitMs(reason, fault, clock.monotonicMs() - began);

@@ -32,7 +32,7 @@ export const apiKeySchema = z.object({
     keySourceRules,
     keySourceChangeRules,
   ),
-  status: keyStatus('Ready, ModelsResolved; Reconciling or Stalled while they hold.').optional(),
+  status: keyStatus('Ready, ModelsResolved, InForce; Reconciling or Stalled while they hold.').optional(),
 });
 
 /** A key for callers of the model APIs. Defaults are filled in. */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { apiKeySchema } from './api-key.ts';
+import { gatewayReportSchema } from './gateway-report.ts';
 import { type JsonSchema, jsonSchema } from './json-schema.ts';
 import { masterKeySchema } from './master-key.ts';
 import { upstreamNodeSchema } from './upstream-node.ts';
@@ -15,6 +16,8 @@ type KindDeclaration = {
   readonly schema: z.ZodObject;
   readonly columns: readonly Column[];
   readonly selectable: readonly string[];
+  /** What `spec` holds, where it is not what a person wants. */
+  readonly specMeans?: string;
 };
 
 const group = 'modelgateway.dev';
@@ -41,6 +44,15 @@ const keyColumns = [
   column('Enabled', 'boolean', '.spec.enabled', 'Whether the key is enabled'),
   column('Hint', 'string', '.status.hashes[0].hint', 'Which key it is'),
 ];
+const inForce: Column = {
+  ...column(
+    'In Force',
+    'string',
+    '.status.conditions[?(@.type=="InForce")].status',
+    'Whether every gateway has applied the last change',
+  ),
+  priority: 1,
+};
 const keyMessage: Column = {
   ...column('Message', 'string', `${ready}.message`, 'Why the key is or is not ready'),
   priority: 1,
@@ -85,6 +97,7 @@ const declarations: readonly KindDeclaration[] = [
       column('Models', 'string', '.spec.models', 'Names that the key may ask for; empty means all'),
       expires,
       age,
+      inForce,
       keyMessage,
     ],
     selectable: keyFields,
@@ -95,8 +108,25 @@ const declarations: readonly KindDeclaration[] = [
     shortName: 'mkey',
     description: 'A key that opens /v1/keys and nothing else.',
     schema: masterKeySchema,
-    columns: [...keyColumns, expires, age, keyMessage],
+    columns: [...keyColumns, expires, age, inForce, keyMessage],
     selectable: keyFields,
+  },
+  {
+    kind: 'GatewayReport',
+    plural: 'gatewayreports',
+    shortName: 'gwreport',
+    description: 'What one gateway says of itself. Written by that gateway alone.',
+    schema: gatewayReportSchema,
+    specMeans: 'What the gateway says.',
+    columns: [
+      column('State', 'string', '.spec.state', 'Starting, Serving, Draining or Stopped'),
+      column('Version', 'string', '.spec.version', 'Version of the gateway'),
+      column('In Flight', 'integer', '.spec.requestsInFlight', 'Requests that are being answered'),
+      column('Circuits', 'integer', '.spec.openCircuits', 'Circuits that are open or half-open'),
+      column('Heartbeat', 'date', '.spec.heartbeatTime', 'Time since the report was written'),
+      age,
+    ],
+    selectable: [],
   },
 ];
 
@@ -130,9 +160,11 @@ function crd(declaration: KindDeclaration) {
           name: 'v1alpha1',
           served: true,
           storage: true,
-          subresources: { status: {} },
+          ...('status' in declaration.schema.shape ? { subresources: { status: {} } } : {}),
           additionalPrinterColumns: declaration.columns,
-          selectableFields: declaration.selectable.map((jsonPath) => ({ jsonPath })),
+          ...(declaration.selectable.length === 0
+            ? {}
+            : { selectableFields: declaration.selectable.map((jsonPath) => ({ jsonPath })) }),
           schema: { openAPIV3Schema: objectSchema(declaration) },
         },
       ],
@@ -140,8 +172,8 @@ function crd(declaration: KindDeclaration) {
   };
 }
 
-function objectSchema({ schema, description }: KindDeclaration): JsonSchema {
-  const { spec = {}, status = {} } = jsonSchema(schema).properties ?? {};
+function objectSchema({ schema, description, specMeans }: KindDeclaration): JsonSchema {
+  const { spec = {}, status } = jsonSchema(schema).properties ?? {};
   return {
     type: 'object',
     description,
@@ -150,13 +182,17 @@ function objectSchema({ schema, description }: KindDeclaration): JsonSchema {
       apiVersion: { type: 'string', description: 'Version of the schema of this object.' },
       kind: { type: 'string', description: 'Kind of this object.' },
       metadata: { type: 'object' },
-      spec: { description: 'What is wanted.', ...spec },
-      // The default keeps a new object from looking finished (to kstatus, and so to Helm and Flux) before we saw it.
-      status: {
-        description: 'What was found. Written by the controller alone.',
-        ...status,
-        default: { observedGeneration: -1 },
-      },
+      spec: { description: specMeans ?? 'What is wanted.', ...spec },
+      ...(status === undefined ? {} : { status: statusSchema(status) }),
     },
+  };
+}
+
+function statusSchema(status: JsonSchema): JsonSchema {
+  return {
+    description: 'What was found. Written by the controller alone.',
+    ...status,
+    // Keeps a new object from looking finished (to kstatus, and so to Helm and Flux) before we saw it.
+    default: { observedGeneration: -1 },
   };
 }

@@ -49,9 +49,7 @@ function kindLines({ spec }: Crd): string[] {
     '| field | type | bounds | default | meaning |',
     '|---|---|---|---|---|',
     ...rows.map(rowLine),
-    '',
-    'Rules:',
-    '',
+    ...(rules.length === 0 ? [] : ['', 'Rules:', '']),
     ...rules.map(({ path, message }) => `- \`${path}\` ${message}`),
   ];
 }

@@ -8,7 +8,7 @@ export const masterKeySchema = z.object({
   kind: z.literal('MasterKey'),
   metadata: objectMetaSchema,
   spec: withRules(z.object(keySourceFields), keySourceRules, keySourceChangeRules),
-  status: keyStatus('Ready; Reconciling or Stalled while they hold.').optional(),
+  status: keyStatus('Ready, InForce; Reconciling or Stalled while they hold.').optional(),
 });
 
 /** A key that opens `/v1/keys` and nothing else. Defaults are filled in. */

@@ -165,6 +165,21 @@ export const reasons = {
     meaning: 'The object is being deleted; its key is no longer valid.',
     remedy: 'If it remains, check its finalizers.',
   },
+  Applied: {
+    meaning: 'Every gateway that serves the namespace has applied the last change of the key.',
+    remedy: 'Nothing.',
+  },
+  Applying: {
+    meaning: 'Some gateways have not applied the last change of the key yet; the message names them.',
+    remedy:
+      'If it stays, read the log of the gateway that is named: its watch on the API server may have failed.',
+  },
+  GatewaySilent: {
+    meaning:
+      'A gateway that has not applied the last change of the key has not reported for 45 seconds: it may still accept what was revoked.',
+    remedy:
+      'See [Is a revoked key dead?](../../docs/revocation.md#a-gateway-that-does-not-report); delete the pod that is named if its key must be dead now.',
+  },
   ModelsResolved: {
     meaning: 'Every model of the allowlist is served by a node that the key may use.',
     remedy: 'Nothing.',

@@ -149,6 +149,7 @@ export function control(
     | 'homeNamespace'
     | 'workers'
     | 'contacts'
+    | 'reports'
     | 'signal'
     | 'isLeaderValid'
     | 'claims'

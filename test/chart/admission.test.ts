@@ -231,7 +231,7 @@ async function madeKey(body: object = {}): Promise<ApiKey> {
 
 describe('the gateway creates and deletes only keys of /v1/keys', () => {
   const shape = /may create only keys such as \/v1\/keys makes/;
-  const nothingElse = /may create and delete API keys, and nothing else/;
+  const nothingElse = /may create and delete API keys and write its report, and nothing else/;
 
   test.each<[what: string, change: (key: ApiKey) => object, refused?: RegExp]>([
     ['as it is made', (key) => key],
@@ -540,11 +540,12 @@ describe('what the chart adds to the cluster’s own roles', () => {
   const writes: readonly Verb[] = ['create', 'update', 'patch', 'delete', 'deletecollection'];
   const resources = ['upstreamnodes', 'apikeys', 'masterkeys'].flatMap((each) => [each, `${each}/status`]);
   const editable = ['upstreamnodes', 'apikeys'];
+  resources.push('gatewayreports');
   const may: Readonly<Record<string, (verb: Verb, resource: string) => boolean>> = {
     view: (verb, resource) => verb === 'list' && !resource.includes('/'),
     edit: (verb, resource) =>
       may['view']?.(verb, resource) === true || (verb !== 'list' && editable.includes(resource)),
-    admin: (_verb, resource) => !resource.includes('/'),
+    admin: (verb, resource) => !resource.includes('/') && (verb === 'list' || resource !== 'gatewayreports'),
   };
 
   test.each(Object.keys(may))('%s: nodes and keys as the role allows, no status, no Secret', async (role) => {

@@ -24,6 +24,7 @@ async function release(verb: 'install' | 'upgrade', gateway: object): Promise<nu
   const policies = {
     secretReaders: false,
     gatewayWrites: false,
+    gatewayReports: false,
     controllerSecrets: false,
     keepSealing: false,
   };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Cluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
+import { reportPath } from '../support/reports.ts';
 import { condition, resourcePathOf } from '../support/resources.ts';
 import { addServiceAccount, bindRole } from '../support/roles.ts';
 import { runProduct } from '../support/run-product.ts';
@@ -154,7 +155,9 @@ describe('nothing beyond it is granted', () => {
     ['create a master key', 'POST', () => resourcePathOf('MasterKey', team()), node],
     ['delete a master key', 'DELETE', () => resourcePathOf('MasterKey', team(), 'master')],
     ['delete a Secret', 'DELETE', () => `${secrets(team())}/credential`],
-    ['read pods', 'GET', () => `/api/v1/namespaces/${home()}/pods`],
+    ['read pods', 'GET', () => `/api/v1/namespaces/${team()}/pods`],
+    ['delete a pod', 'DELETE', () => `/api/v1/namespaces/${home()}/pods/x`],
+    ['write a report elsewhere', 'POST', () => reportPath(team()), {}],
     ['make tokens', 'POST', () => `/api/v1/namespaces/${home()}/serviceaccounts/controller/token`, {}],
     ['widen its Role', 'PATCH', () => `/apis/rbac.authorization.k8s.io/v1/namespaces/${home()}/roles/x`, {}],
   ];

@@ -1,5 +1,5 @@
-import { crds } from '../../src/resources/crd.ts';
 import type { JsonSchema } from '../../src/resources/json-schema.ts';
+import { declaredCrds } from '../support/declared-crds.ts';
 import type { Manifest } from './manifests.ts';
 
 /** A manifest where one field stands at its bound, or one step beyond it. */
@@ -17,7 +17,7 @@ const frames: Readonly<Record<string, readonly [before: string, after: string]>>
 
 /** Every bound of every field of `spec`, from the CRDs: the last value that is allowed, and the first that is not. */
 export function boundCases(): BoundCase[] {
-  return crds().flatMap(({ spec: { names, versions } }) => {
+  return declaredCrds().flatMap(({ spec: { names, versions } }) => {
     const schema = versions[0]?.schema.openAPIV3Schema.properties?.['spec'] ?? {};
     return fields(schema, []).flatMap(({ path, schema: field }) =>
       values(field, String(path.findLast((part) => typeof part === 'string'))).map(

@@ -17,6 +17,14 @@ interface ApplyOutcome {
   message: string;
 }
 
+/** What a token is bound to: it is valid while that exists. */
+interface BoundObject {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+}
+
 interface ServiceAccountName {
   namespace: string;
   name: string;
@@ -37,7 +45,7 @@ export interface Cluster {
   /** The same cluster as that ServiceAccount sees it; `address.kubeconfig` is its kubeconfig. */
   as(serviceAccount: ServiceAccountName): Promise<Cluster>;
   /** A short-lived token of a ServiceAccount in a kubeconfig file of mode 0600; returns its path. */
-  kubeconfigFor(serviceAccount: ServiceAccountName): Promise<string>;
+  kubeconfigFor(serviceAccount: ServiceAccountName, boundTo?: BoundObject): Promise<string>;
 }
 
 /** The control plane that all test files of this run share: work in a namespace of your own, never stop it. */
@@ -72,7 +80,7 @@ export function clusterAt(address: ControlPlaneAddress): Cluster {
     },
     as: async (serviceAccount) =>
       clusterAt({ ...address, kubeconfig: await writeKubeconfig(address, client, serviceAccount) }),
-    kubeconfigFor: (serviceAccount) => writeKubeconfig(address, client, serviceAccount),
+    kubeconfigFor: (serviceAccount, boundTo) => writeKubeconfig(address, client, serviceAccount, boundTo),
   };
 }
 
@@ -93,9 +101,12 @@ async function writeKubeconfig(
   address: ControlPlaneAddress,
   client: ApiClient,
   { namespace, name }: ServiceAccountName,
+  boundObjectRef?: BoundObject,
 ): Promise<string> {
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
-  const answer = await client.ask('POST', path, { body: { spec: { expirationSeconds: 3_600 } } });
+  const answer = await client.ask('POST', path, {
+    body: { spec: { expirationSeconds: 3_600, boundObjectRef } },
+  });
   const { token } = tokenSchema.parse(answer).status;
   const authority = Buffer.from(address.ca).toString('base64');
   const text = stringify({

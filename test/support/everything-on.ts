@@ -120,6 +120,7 @@ export const everythingOn = {
   admissionPolicies: {
     secretReaders: true,
     gatewayWrites: true,
+    gatewayReports: true,
     controllerSecrets: true,
     keepSealing: true,
     deleteDeclaredKeys: true,

@@ -63,6 +63,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
   const controllers: RoleProcess[] = [];
   const gateways: RoleProcess[] = [];
   const upstreams: ScriptedUpstream[] = [];
+  const started = { controller: 0, gateway: 0 };
 
   const stage: Stage = {
     cluster,
@@ -76,7 +77,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
       const process = await startRole(role, {
         kubeconfig: kubeconfigs?.[role] ?? cluster.address.kubeconfig,
         namespaces,
-        podName: `${role}-${all.length}`,
+        podName: `${role}-${started[role]++}`,
         ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
         flags: options.flags?.[role] ?? [],
         ...more,
@@ -122,10 +123,10 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     },
   };
   try {
-    const started = await Promise.all(
+    const processes = await Promise.all(
       (options.roles ?? ['controller', 'gateway']).map((role) => stage.start(role)),
     );
-    await Promise.all(started.map((process) => process.whenReady()));
+    await Promise.all(processes.map((process) => process.whenReady()));
   } catch (error) {
     await stage[Symbol.asyncDispose]();
     throw error;

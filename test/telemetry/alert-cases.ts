@@ -265,6 +265,13 @@ export const alertCases: readonly AlertCase[] = [
     labels: { instance: 'g' },
   },
   {
+    alert: 'ModelGatewayNotReporting',
+    firing: { 'modelgateway_report_written_timestamp_seconds{instance="g"}': always(0) },
+    quiet: { 'modelgateway_report_written_timestamp_seconds{instance="g"}': '0+60x60' },
+    atMinutes: 10,
+    labels: { instance: 'g' },
+  },
+  {
     alert: 'ModelGatewayTelemetryLost',
     firing: { 'modelgateway_otlp_exports_total{instance="g",signal="traces",result="error"}': grows(1) },
     quiet: { 'modelgateway_otlp_exports_total{instance="g",signal="traces",result="success"}': grows(1) },

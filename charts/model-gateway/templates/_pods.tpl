@@ -67,6 +67,10 @@ spec:
           valueFrom:
             fieldRef:
               fieldPath: metadata.namespace
+        - name: POD_UID
+          valueFrom:
+            fieldRef:
+              fieldPath: metadata.uid
         # The heap follows the memory limit of the container; the rest of it is for buffers. Young objects take 48 MB besides,
         # three times what is said here: by itself Node.js gives them 192, and stops for as much longer to collect them. One
         # thread marks the heap beside the one that serves: the four that Node.js starts leave that one a fifth of a core.

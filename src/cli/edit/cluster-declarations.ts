@@ -7,6 +7,7 @@ import { apiVersion } from '../../resources/parse.ts';
 import { resourceAddress } from '../../store/resource-address.ts';
 import type { Kind } from '../../store/store.ts';
 import { type Asked, apiFailure, changedMeanwhile, ownedByOthers } from './api-failure.ts';
+import { clusterGateways } from './cluster-gateways.ts';
 import { clusterRecipient } from './cluster-recipient.ts';
 import { clusterRefusal } from './cluster-rights.ts';
 import { clusterSecretEntry } from './cluster-secret.ts';
@@ -251,6 +252,7 @@ export function clusterDeclarations(client: KubeClient, options: ClusterOptions 
     secretEntry: (inNamespace, name, entry, signal) =>
       clusterSecretEntry(client, { namespace: inNamespace, name }, entry, signal),
     sealingRecipient: (signal) => clusterRecipient(client, options.homeNamespace, signal),
+    gateways: clusterGateways(client, options.homeNamespace),
   };
 }
 

@@ -1,4 +1,6 @@
+import type { Clock } from '../../kube/clock.ts';
 import type { ManifestProblem } from '../../store/folder/manifest-problems.ts';
+import type { Standing, Target } from '../../store/standing.ts';
 import type { Kind, ResourceOf } from '../../store/store.ts';
 import type { Edit } from './edit.ts';
 
@@ -125,6 +127,29 @@ export interface Declarations {
   ): Promise<string | undefined>;
   /** The age recipient that credentials are sealed to. */
   sealingRecipient(signal: AbortSignal): Promise<string>;
+  /** What the gateways have applied; absent in a folder, which one process serves. */
+  readonly gateways?: Gateways;
+}
+
+/** The gateways of a cluster, as they report. */
+export interface Gateways {
+  /** The resourceVersion at which an object was deleted, or marked to be; `before` is its metadata as it was read. */
+  deletedAt(
+    ref: Ref,
+    before: { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<string>;
+  /**
+   * Waits until every gateway of a class has applied a change, at most `timeoutMs`, and returns the standing then: undefined
+   * if no reports could be read. `faults` says what could not.
+   */
+  whenApplied(
+    target: Target,
+    className: string | undefined,
+    timeoutMs: number,
+    clock: Clock,
+    signal: AbortSignal,
+  ): Promise<{ readonly standing: Standing | undefined; readonly faults: readonly string[] }>;
 }
 
 /** What a person may need permission for. */

@@ -2,7 +2,8 @@ import { isForbidden } from '../../kube/api-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { resourcePath } from '../../kube/paths.ts';
 import { errorText } from '../../observe/error-text.ts';
-import { type GatewayPodObject, gatewayLabels, listGatewayPods } from '../gateway-pods.ts';
+import { gatewayLabels } from '../../resources/pod-labels.ts';
+import { type GatewayPodObject, listGatewayPods } from '../gateway-pods.ts';
 import { type CircuitReadings, readCircuits } from './readings.ts';
 
 /** What was read of the gateways in a cluster. */

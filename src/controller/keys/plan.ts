@@ -127,8 +127,14 @@ const readyRules: readonly Rule[] = [
       : undefined,
 ];
 
-/** Decides about the status of a key. Pure. If the stored status is the one it would write, it returns no status. */
-export function planKey(facts: KeyFacts): KeyPlan {
+/**
+ * Decides about the status of a key. Pure. If the stored status is the one it would write, it returns no status. `inForceOf`
+ * gives the condition `InForce` for these hashes.
+ */
+export function planKey(
+  facts: KeyFacts,
+  inForceOf: (hashes: KeyStatus['hashes']) => Observation | undefined = () => undefined,
+): KeyPlan {
   const { key, nowMs } = facts;
   const generation = key.metadata.generation ?? 0;
   const hashes = hashesOf(facts);
@@ -144,7 +150,7 @@ export function planKey(facts: KeyFacts): KeyPlan {
     ...(retired.length === 0 ? {} : { retiredHashes: retired }),
     ...(rotationMs === undefined ? {} : { nextRotationTime: timeText(rotationMs) }),
     conditions: conditionList(
-      models === undefined ? [ready] : [ready, models],
+      [ready, ...[models, inForceOf(hashes)].filter((each) => each !== undefined)],
       progress,
       key.status?.conditions,
       generation,

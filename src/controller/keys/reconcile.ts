@@ -6,6 +6,7 @@ import type { Secret } from '../../resources/secret.ts';
 import { StoreError } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
 import type { ControllerStore } from '../controller-store.ts';
+import type { Proofs } from '../in-force/proofs.ts';
 import type { Reconcile, ReconcileContext } from '../reconciler.ts';
 import { type CurrentKey, nextRotationMs } from './hashes.ts';
 import { isGenerated, type Key, type KeyStatus, textKindOf, wantedRevision } from './key.ts';
@@ -22,6 +23,8 @@ export interface KeyTools {
   readonly randomBytes: (size: number) => Uint8Array;
   readonly gatewayURL: string;
   readonly homeNamespace: string;
+  /** Undefined where gateways do not report. */
+  readonly proofs?: Proofs | undefined;
 }
 
 /** When to check again for a Secret that is being deleted; its deletion also triggers a reconcile. */
@@ -86,7 +89,7 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
       context.log.info({ secret: secretName }, `Adopted Secret of ${kind}`);
     }
     const isRevoked = step.step === 'Create' && (key.status?.hashes ?? []).length > 0;
-    if (isRevoked) key = await write(key, revokedStatus(key), signal);
+    if (isRevoked) key = await write(key, withoutProof(revokedStatus(key)), signal);
     const secret = await carryOut(key, found, step, tools, signal);
     const issued = issueReason(step, isRevoked);
     if (issued !== undefined) {
@@ -100,7 +103,8 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
 
   async function publish(facts: KeyFacts, signal: AbortSignal): Promise<number | undefined> {
     const { key } = facts;
-    const { status, ready, nextDueMs } = planKey(facts);
+    const inForceOf = (hashes: KeyStatus['hashes']) => tools.proofs?.observe(key, hashes);
+    const { status, ready, nextDueMs } = planKey(facts, inForceOf);
     if (status === undefined) return nextDueMs;
     const before = conditionOf(key.status?.conditions, 'Ready')?.reason;
     await write(key, status, signal);
@@ -115,6 +119,7 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     const shown = store.get(kind, namespace, name);
     if (shown === undefined) {
       correct.delete(id);
+      tools.proofs?.forget(kind, id);
       return {};
     }
     const { facts, awaits } = await secured(shown, context).catch(async (error: unknown) => {
@@ -126,8 +131,15 @@ export function keyReconcile(kind: Key['kind'], tools: KeyTools): Reconcile {
     });
     const nextDueMs = await publish(facts, signal);
     if (awaits) return { requeueAfterMs: waitMs };
-    return nextDueMs === undefined ? {} : { requeueAfterMs: Math.max(nextDueMs - clock.now(), 0) };
+    const dueMs = nextDueMs === undefined ? undefined : Math.max(nextDueMs - clock.now(), 0);
+    const waits = [dueMs, tools.proofs?.recheckMs(kind, id)].filter((each) => each !== undefined);
+    return waits.length === 0 ? {} : { requeueAfterMs: Math.min(...waits) };
   };
+}
+
+/** Other hashes are not what gateways were proven to apply. */
+function withoutProof(status: KeyStatus | undefined): KeyStatus {
+  return { ...status, conditions: status?.conditions?.filter(({ type }) => type !== 'InForce') };
 }
 
 function failedFacts(key: Key, failure: string, tools: KeyTools): KeyFacts {

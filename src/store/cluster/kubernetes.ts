@@ -23,8 +23,10 @@ import { openSealed } from '../open-sealed.ts';
 import { kinds, resourceAddress } from '../resource-address.ts';
 import { sealingSecretName } from '../sealing.ts';
 import { type Kind, type ResourceOf, type Store, StoreError } from '../store.ts';
+import type { AppliedVersions } from './applied-versions.ts';
 import { defaultPatience, type FollowedList, FollowedLists, type Patience } from './followed-lists.ts';
 import { followSecrets } from './kubernetes-secrets.ts';
+import { opensOtherwise } from './opens-otherwise.ts';
 import { OwnKeys } from './own-keys.ts';
 import { followSelected, type SelectedNamespaces } from './selected-namespaces.ts';
 import { storedConditions } from './stored-conditions.ts';
@@ -67,12 +69,14 @@ export function openKubernetesStore(options: {
   /** Reports errors that the code for one object, or a listener to changes, throws. */
   internalErrors: InternalErrors;
   now: () => number;
+  /** Gets the versions that are in use. */
+  applied?: AppliedVersions | undefined;
   /** After how long a namespace that fails is served as empty. */
   patience?: Patience | undefined;
   signal: AbortSignal;
 }): Store {
   const { client, namespaces, homeNamespace, events, log, metrics, internalErrors, now, signal } = options;
-  const { patience = defaultPatience, className } = options;
+  const { patience = defaultPatience, className, applied } = options;
   const scopes = namespaces === 'all' ? [undefined] : namespaces;
   const mayRead = (namespace: string): boolean => options.secretNamespaces?.includes(namespace) ?? true;
   const secretScopes =
@@ -186,6 +190,7 @@ export function openKubernetesStore(options: {
       },
       onOpen: () => list.opened(),
       onEvent: () => list.received(),
+      onVersion: (version) => applied?.set(kind, namespace, version),
       onRelist: () => metrics.relisted(kind),
       onTurnedBack: () => own.forgetAll(),
       onGone: () =>
@@ -231,6 +236,7 @@ export function openKubernetesStore(options: {
   ): Promise<void> => {
     const list = lists.add(kind, namespace, 'Resources');
     ended.addEventListener('abort', list.ended, { once: true });
+    applied?.set(kind, namespace, undefined);
     while (!ended.aborted) {
       const again = new AbortController();
       let isAsking = false;
@@ -240,6 +246,7 @@ export function openKubernetesStore(options: {
         if (await isGrantedElsewhere(kind, namespace)) {
           list.dropped();
           content.replaceAll(kind, [], namespace);
+          applied?.set(kind, namespace, undefined);
           again.abort();
         }
         isAsking = false;
@@ -318,6 +325,9 @@ export function openKubernetesStore(options: {
 
   content.subscribe((change) => {
     if (!('after' in change || 'before' in change)) return;
+    if (change.kind !== 'UpstreamNode' && opensOtherwise(change.before, change.after)) {
+      applied?.noteKeyChange();
+    }
     const difference = (change.after === undefined ? 0 : 1) - (change.before === undefined ? 0 : 1);
     if (difference === 0) return;
     const count = (counts.get(change.kind) ?? 0) + difference;

@@ -1,4 +1,5 @@
 import type { ApiKey } from '../../resources/api-key.ts';
+import { isAtLeast } from '../resource-version.ts';
 
 /** How long a write is remembered: longer than a list may take, or an event of a watch that lags. */
 const rememberMs = 60_000;
@@ -44,7 +45,7 @@ export class OwnKeys {
       const { namespace: place, resourceVersion = '' } = key.metadata;
       if (namespace !== undefined && place !== namespace) continue;
       // If a newer list does not have the key, somebody else deleted it.
-      if (isNewer(resourceVersion, version)) yield key;
+      if (resourceVersion !== version && isAtLeast(resourceVersion, version)) yield key;
     }
   }
 
@@ -53,10 +54,4 @@ export class OwnKeys {
     for (const [uid, { atMs }] of this.#made) if (atMs < since) this.#made.delete(uid);
     for (const [uid, atMs] of this.#deleted) if (atMs < since) this.#deleted.delete(uid);
   }
-}
-
-/** Whether version `a` is newer. Versions are growing numbers (KEP-5504); of other texts nothing is known, so the list counts. */
-function isNewer(a: string, b: string): boolean {
-  if (!/^\d{1,20}$/.test(a) || !/^\d{1,20}$/.test(b)) return false;
-  return BigInt(a) > BigInt(b);
 }

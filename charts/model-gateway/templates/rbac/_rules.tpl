@@ -129,12 +129,22 @@ subjects:
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
+# What the gateways report, and which of them run: proves that a key is revoked.
+- apiGroups: [modelgateway.dev]
+  resources: [gatewayreports]
+  verbs: [get, list, watch, delete]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list, watch]
 {{- end -}}
 
-{{/* Opens sealed credentials. */}}
+{{/* Opens sealed credentials, and reports. */}}
 {{- define "model-gateway.gatewayHomeRules" -}}
 - apiGroups: [""]
   resources: [secrets]
   resourceNames: [model-gateway-sealing]
   verbs: [get, list, watch]
+- apiGroups: [modelgateway.dev]
+  resources: [gatewayreports]
+  verbs: [create, get, update, patch]
 {{- end -}}
