@@ -97,7 +97,8 @@ test('and after an uninstall, which leaves the CRDs', async () => {
 
 test('and with CRDs that were applied by hand', async () => {
   await uninstall();
-  const names = ['upstreamnodes', 'apikeys', 'masterkeys'].map((kind) => `${kind}.modelgateway.dev`);
+  const kinds = ['upstreamnodes', 'apikeys', 'masterkeys', 'gatewayreports'];
+  const names = kinds.map((kind) => `${kind}.modelgateway.dev`);
   await paste(`kubectl delete crd ${names.join(' ')}`);
   await paste(`kubectl apply -f ${join(chartFolder, '../../crds')}`);
   // Asked again, as docs/install.md says: kubectl fails on a CRD whose status holds `conditions: null`, by jsonpath too.

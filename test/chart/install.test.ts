@@ -216,13 +216,13 @@ describe('nothing beyond its work is granted to a pod', () => {
     ],
     ['deletes a master key', 'DELETE', resourcePathOf('MasterKey', home, 'admin')],
     ['deletes a Secret', 'DELETE', secrets(team, 'credential')],
-    ['reads pods', 'GET', `/api/v1/namespaces/${home}/pods`],
     ['makes tokens', 'POST', `/api/v1/namespaces/${home}/serviceaccounts/default/token`, {}],
     ['reads ConfigMaps', 'GET', `/api/v1/namespaces/${home}/configmaps`],
     ['reads its Role', 'GET', `/apis/rbac.authorization.k8s.io/v1/namespaces/${home}/roles`],
     ['changes CRDs', 'GET', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'],
   ];
   const gateway: readonly Attempt[] = [
+    ['reads pods', 'GET', `/api/v1/namespaces/${home}/pods`],
     ['writes a Secret', 'POST', secrets(team), { metadata: { name: 'x' } }],
     ['changes a Secret', 'PATCH', secrets(team, 'credential'), { stringData: { apiKey: 'x' } }],
     [
@@ -258,6 +258,8 @@ describe('nothing beyond its work is granted to a pod', () => {
     ],
     ['deletes a key', 'DELETE', resourcePathOf('APIKey', home, 'first')],
     ['takes another lease', 'PUT', `${lease}/x`, {}],
+    ['reads pods of a team', 'GET', `/api/v1/namespaces/${team}/pods`],
+    ['deletes a pod', 'DELETE', `/api/v1/namespaces/${home}/pods/x`],
     [
       'writes ConfigMaps of a team',
       'POST',
@@ -354,7 +356,7 @@ test('helm uninstall leaves definitions, nodes and keys', async () => {
   expect(code, stderr).toBe(0);
   expect((await stage.resources.get('UpstreamNode', team, 'node')).spec['baseURL']).toBe(upstream.url);
   const { stdout } = await stage.cluster.kubectl(['get', 'crds', '-o', 'name']);
-  expect(stdout.trim().split('\n')).toHaveLength(3);
+  expect(stdout.trim().split('\n')).toHaveLength(4);
   const left = await stage.cluster.kubectl([
     ...['get', 'deployments,services,roles,rolebindings,pdb,validatingadmissionpolicies,clusterroles', '-A'],
     ...['-l', 'app.kubernetes.io/part-of=model-gateway', '-o', 'name'],
