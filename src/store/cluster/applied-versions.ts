@@ -23,6 +23,11 @@ export class AppliedVersions {
     this.#versions.set(place, known);
   }
 
+  /** The namespace is not served any more, and nothing of it is in use. */
+  forget(namespace: string): void {
+    this.#versions.delete(namespace);
+  }
+
   /** A key changed in what it opens: it is reported soon, because a person may wait for it. */
   noteKeyChange(): void {
     for (const listener of this.#listeners) listener();

@@ -190,7 +190,9 @@ export function openKubernetesStore(options: {
       },
       onOpen: () => list.opened(),
       onEvent: () => list.received(),
-      onVersion: (version) => applied?.set(kind, namespace, version),
+      onVersion: (version) => {
+        if (!stopped.aborted) applied?.set(kind, namespace, version);
+      },
       onRelist: () => metrics.relisted(kind),
       onTurnedBack: () => own.forgetAll(),
       onGone: () =>
@@ -276,6 +278,7 @@ export function openKubernetesStore(options: {
     selected.get(namespace)?.abort();
     if (!selected.delete(namespace)) return;
     for (const kind of kinds) content.replaceAll(kind, [], namespace);
+    applied?.forget(namespace);
     for (const { kind, metadata } of [...content.rejections()]) {
       if (metadata.namespace === namespace) content.accept(kind, namespace, metadata.name);
     }
