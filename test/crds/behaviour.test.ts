@@ -51,7 +51,7 @@ test('the CRDs install as kubectl apply -f crds says, and stay as they are', asy
   const applied = await cluster.kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', files]);
   expect(applied.stderr).not.toMatch(/[Ww]arning: unrecognized|rror/);
   expect(applied.code).toBe(0);
-  expect(applied.stdout.trim().split('\n')).toHaveLength(3);
+  expect(applied.stdout.trim().split('\n')).toHaveLength(4);
   for (const { metadata } of crds()) {
     const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${metadata.name}`;
     const found = z
