@@ -1,6 +1,6 @@
 /** Values of members that are named after credentials, as JSON, YAML and TOML write them. */
 const credential =
-  /((?:key|token|secret|password|authorization)[\w-]*["']?\s*[:=]\s*)(["']?)(?:Bearer )?[\w.~+/=-]{12,}\2/gi;
+  /((?:key|token|secret|password|authorization)[\w-]{0,64}["']?\s{0,16}[:=]\s{0,16})["']?(?:Bearer )?[\w.~+/=-]{12,}["']?/gi;
 
 /** A text without the credentials of the user that a file may hold. */
 export function masked(text: string): string {

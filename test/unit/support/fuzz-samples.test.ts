@@ -7,6 +7,8 @@ import { sampleRequests } from '../../fuzz/sample-requests.ts';
 const ours = [
   ...['finish', 'search', 'converted', 'reply', 'sequence', 'circuit', 'convert', 'result', 'wish'],
   ...['traceparent', 'tracestate', 'limit', 'after', 'client_version'],
+  // In types of manifests.
+  ...['resource', 'spec', 'concurrency'],
 ];
 
 // `test/fuzz` replaces the members of these samples: what ended the gateway was read in `error.code`, and no sample had one.
