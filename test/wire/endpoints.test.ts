@@ -257,6 +257,18 @@ describe('streams', () => {
   });
 });
 
+test('a request that waits for its turn at a full node still gets a plain answer', async () => {
+  const concurrency = { maxRequests: 1, queue: { maxRequests: 5, timeoutSeconds: 10 } };
+  gateway.setNode('n', { baseURL: node.url, manualModels: ['m'], concurrency });
+  node.respondWith('*', { kind: 'slowFirstByte', milliseconds: 300 });
+  const body = { model: 'm', query: 'q', documents: ['a'] };
+  const answers = await Promise.all([1, 2].map(() => gateway.post('/rerank', body)));
+  for (const answer of answers) {
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    expect(await answer.json()).toMatchObject({ results: [{ index: 0 }] });
+  }
+});
+
 test('usage and names are recorded', async () => {
   await post('audio/transcriptions', form({ model: 'fast' })).then((answer) => answer.text());
   await expect.poll(() => gateway.done).toHaveLength(1);

@@ -1,3 +1,4 @@
+import { isEndpoint } from '../../routing/caller-format.ts';
 import type { NodeEntry } from '../../store/store.ts';
 import type { ModelRequest } from '../admission/model-request.ts';
 import type { Caller, CallerListener } from '../answer/caller.ts';
@@ -18,7 +19,7 @@ export function patienceOf(nodes: readonly NodeEntry[]): number {
 export function waitForPlace(
   loads: NodeLoads,
   caller: Caller,
-  { key }: Pick<ModelRequest, 'key'>,
+  { key, format }: Pick<ModelRequest, 'key' | 'format'>,
   nodes: readonly NodeEntry[],
   milliseconds: number,
 ): Promise<Place | 'again' | 'refused' | 'gone'> {
@@ -38,7 +39,10 @@ export function waitForPlace(
     const listener: CallerListener = {
       gone: () => end('gone'),
       drained: () => {},
-      silent: () => caller.keepAlive(),
+      silent: () => {
+        // Whether an endpoint answers with events is not known before the node's head.
+        if (caller.started !== 'nothing' || !isEndpoint(format)) caller.keepAlive();
+      },
       failed: (error) => {
         caller.caught('answer', error);
         end('gone');
