@@ -31,7 +31,7 @@ export interface AgentTask {
   readonly program: readonly string[];
   /** Whether the agent offers no tools to the model, and takes its text. */
   readonly withoutTools?: true;
-  /** Whether it asks its vendor for something that no setting of it switches off; where it is walled in, it gets no answer. */
+  /** Whether it asks other addresses even with the settings here. In its network namespace it gets no answer. */
   readonly asksElsewhere?: true;
   /** Answers the arguments, without the prompt, and the environment besides `HOME` and `PATH`. */
   readonly prepare: (
