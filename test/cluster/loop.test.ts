@@ -98,6 +98,7 @@ spec: {secretName: app-key}
   const all = await stage.cluster.kubectl(['--namespace', stage.home, 'get', 'modelgateway', '-o', 'name']);
   expect(all.stdout.trim().split('\n').sort()).toEqual([
     'apikey.modelgateway.dev/app',
+    'gatewayreport.modelgateway.dev/gateway-0',
     'upstreamnode.modelgateway.dev/first',
   ]);
 });

@@ -84,6 +84,8 @@ test.skipIf(older === undefined)(
       await resources.patch('APIKey', home, 'key', { spec: { enabled: true } });
       await eventually(`${who}: both open`, () => both(200));
       await stage.until(who, 'APIKey', 'key', (object) => condition(object, 'Ready') === 'True KeyAccepted');
+      // The older one does not know this condition.
+      if (who !== 'the older one') await stage.until(who, 'APIKey', 'key', isProven);
       const then = await versions();
       await new Promise((resolve) => setTimeout(resolve, 5_000));
       expect(await versions(), `writes in 5 s while ${who} leads`).toEqual(then);
@@ -92,7 +94,9 @@ test.skipIf(older === undefined)(
       );
       expect(node?.spec, who).toMatchObject({ models, sync });
       expect(rotated?.spec, who).toMatchObject({ rotation });
-      expect(rotated?.status?.['retiredHashes'], who).toEqual([before.status?.hashes?.[0]?.hash]);
+      // An older controller that writes the status of a key leaves this out (docs/versions.md).
+      if (who === "today's")
+        expect(rotated?.status?.['retiredHashes']).toEqual([before.status?.hashes?.[0]?.hash]);
     };
     await isSteady("today's");
     await stage.controllers[0]?.stop();
@@ -106,3 +110,9 @@ test.skipIf(older === undefined)(
   },
   300_000,
 );
+
+/** Whether the gateways' reports prove the key as it is now. */
+function isProven({ metadata, status }: Stored): boolean {
+  const inForce = status?.conditions?.find(({ type }) => type === 'InForce');
+  return inForce?.status === 'True' && inForce.observedGeneration === metadata.generation;
+}

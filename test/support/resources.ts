@@ -21,7 +21,13 @@ export interface Stored {
     phase?: string;
     models?: { name: string; enabled: boolean; source: string }[];
     hashes?: { hash: string; hint: string; revision: number; expirationTime?: string }[];
-    conditions?: { type: string; status: string; reason: string; message: string }[];
+    conditions?: {
+      type: string;
+      status: string;
+      reason: string;
+      message: string;
+      observedGeneration?: number;
+    }[];
     [field: string]: unknown;
   };
   data?: Record<string, string>;
