@@ -225,6 +225,10 @@ const elsewhere: readonly { readonly fits: RegExp; readonly why: string }[] = [
     fits: /^curl .*127\.0\.0\.1:9090\/debug\//,
     why: 'it needs a process with --admin-debug; unit/observe/debug-endpoints.test.ts asks both',
   },
+  {
+    fits: /^curl http:\/\/HOST:8080\/v1\/audio\/transcriptions /,
+    why: 'it needs a node that hears; wire/endpoints.test.ts sends such forms',
+  },
   { fits: /^kubectl port-forward(?: |$)/, why: 'it needs a pod' },
   {
     fits: /^kubectl (?:label (?:apikey|namespace)|scale deployment|delete lease|get secret) .*(?:-n (?:team-a|blue)\b|=enabled$)/,

@@ -202,3 +202,19 @@ test('a changed bound, or a node that is disabled, takes effect for who waits', 
   leaves.abort();
   await Promise.all(held);
 });
+
+test('a key that is revoked while its request waits opens nothing', async () => {
+  bound(concurrency(1, 100));
+  hang();
+  const leaves = new AbortController();
+  const held = ask({ signal: leaves.signal }).catch(() => undefined);
+  await until('in_flight', 1);
+  const revoked = ask({ key: gateway.addKey() });
+  await until('waiting', 1);
+  gateway.content.remove('APIKey', 'default', 'key-2');
+  leaves.abort();
+  await held;
+  expect(await statusOf(revoked)).toBe(401);
+  expect(node.requestsTo('/chat/completions')).toHaveLength(1);
+  await until('in_flight', 0);
+});

@@ -106,12 +106,14 @@ function boundaryWithin(at: number): FormScanError {
   );
 }
 
-/** A name that no server decodes, splits or folds into another one. */
-const fieldName = String.raw`[A-Za-z_][\w.[\]-]{0,127}`;
+/** A name that no server decodes, cuts off, splits or folds into another one. */
+const bareName = String.raw`[A-Za-z_][\w.-]{0,127}`;
+/** In quotes pairs of brackets may follow, as in `timestamp_granularities[]`: servers cut a single bracket off. */
+const quotedName = String.raw`${bareName}(?:\[[\w.-]{0,127}\]){0,8}`;
 const token = String.raw`[\w!#$&+.^|~-]+`;
 /** In quotes: what no server takes for the end of the name, or for a further parameter. */
 const disposition = new RegExp(
-  String.raw`^form-data;[ \t]*name=(?:"(${fieldName})"|(${fieldName}))` +
+  String.raw`^form-data;[ \t]*name=(?:"(${quotedName})"|(${bareName}))` +
     String.raw`(;[ \t]*filename=(?:"[^"\\;\0-\x1f\x7f]*"|${token}))?(;[ \t]*filename\*=[\w!#$&+.^|~%'-]+)?$`,
 );
 /** Blanks around the value are not in the pattern: looking for them at both ends takes cubic time. */
@@ -172,4 +174,4 @@ function hasOtherCharset(type = ''): boolean {
 const badHeader =
   'a line before a value is not one of the headers content-disposition, content-type, content-length and content-transfer-encoding, each on one line';
 const badDisposition =
-  'the content-disposition of a part must be form-data; name="NAME", for a file followed by filename="FILE"; a NAME has up to 128 letters, digits and _.-[], and a FILE no quote, backslash or semicolon';
+  'the content-disposition of a part must be form-data; name="NAME", for a file followed by filename="FILE"; a NAME has up to 128 letters, digits and _.-, then [INDEX] if need be, and a FILE no quote, backslash or semicolon';

@@ -1,6 +1,7 @@
 import type { InternalErrors } from '../../observe/internal-errors.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Router } from '../../routing/route.ts';
+import type { View } from '../../store/store.ts';
 import type { Pools } from '../../upstream/pools.ts';
 import type { ConversionReports } from '../conversion/conversion-reports.ts';
 import type { Limits } from '../limits.ts';
@@ -11,6 +12,8 @@ import type { NodeLoads } from './node-loads.ts';
 
 /** What trying nodes needs of the gateway. */
 export interface NodesContext {
+  /** Whose keys are in force. */
+  readonly view: View;
   readonly router: Router;
   readonly circuits: Circuits;
   /** The requests under way. */

@@ -4,6 +4,7 @@ import { type CallerFormat, type Endpoint, isEndpoint } from '../../routing/call
 import type { NativeWish } from '../../routing/route.ts';
 import type { Candidate } from '../../store/store.ts';
 import type { UpstreamPath } from '../../upstream/paths.ts';
+import { authenticate } from '../admission/authenticate.ts';
 import type { ModelRequest } from '../admission/model-request.ts';
 import type { Caller } from '../answer/caller.ts';
 import { conversionOf, convertFor, wantsNative } from '../conversion/convert-for.ts';
@@ -77,7 +78,8 @@ async function tryEach(
   places: Places,
 ): Promise<NoAnswer | 'gone' | undefined> {
   const { router, limits, reports, clock } = context;
-  const { format, key, inspection, session } = request;
+  const { format, inspection, session } = request;
+  let { key } = request;
   const lastStart = clock() + limits.attemptsMs;
   let wish: NativeWish = 'unknown';
   let failure: Failure | undefined;
@@ -96,6 +98,8 @@ async function tryEach(
     }
     if ('full' in pick) {
       if ((await places.wait(pick.full)) === 'gone') return 'gone';
+      // While the request waited, the key may have been revoked, or limited to other models.
+      key = authenticate(context.view, caller.request.headers, 'APIKey', context.now());
       continue;
     }
     if ('code' in pick) {

@@ -173,6 +173,11 @@ test.each([
   ['blanks around a name', named('name=" model"') + end, 'must be form-data'],
   ['a text after the quotes', named('name="mod"el') + end, 'must be form-data'],
   ['single quotes', named("name='model'") + end, 'must be form-data'],
+  // Werkzeug and others end the name there, so that it is `model` for them.
+  ['a bracket in a name without quotes', model + named('name=model]', 'x') + end, 'must be form-data'],
+  ['a bracket that was not opened', model + named('name="model]"', 'x') + end, 'must be form-data'],
+  ['a bracket that is not closed', model + named('name="model["', 'x') + end, 'must be form-data'],
+  ['a bracket within a bracket', model + named('name="model[[]]"', 'x') + end, 'must be form-data'],
   ['an empty name', named('name=""') + end, 'must be form-data'],
   ['a name of the laxest folding', named('name="mode\u2113"') + end, 'must be form-data'],
   ['a capital in the parameter', named('Name="model"') + end, 'must be form-data'],
