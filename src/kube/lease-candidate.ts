@@ -38,6 +38,11 @@ export interface LeaseCandidate {
 }
 
 const RENEW_SHARE = 2 / 3;
+/**
+ * Longest time, in seconds, that another holder is waited for without a renewal, unless four of our own terms are longer. Whoever
+ * may write a Lease could otherwise keep everybody from it for years.
+ */
+const MOST_SECONDS = 3_600;
 
 /**
  * A candidate for a Lease. It judges by its own monotonic clock whether another holder's lease has expired: by the time since the
@@ -67,7 +72,8 @@ export function leaseCandidate(options: LeaseCandidateOptions, clock: Clock): Le
 
   function heldByOther(lease: Lease): boolean {
     const holder = lease.spec?.holderIdentity ?? '';
-    const seconds = lease.spec?.leaseDurationSeconds || options.leaseSeconds();
+    const own = options.leaseSeconds();
+    const seconds = Math.min(lease.spec?.leaseDurationSeconds || own, Math.max(MOST_SECONDS, 4 * own));
     return holder !== '' && holder !== identity && clock.monotonicMs() < changedAt + seconds * 1000;
   }
 

@@ -155,6 +155,16 @@ describe('taking', () => {
     expect(lease?.spec).toMatchObject({ holderIdentity: 'a', leaseTransitions: 4 });
   });
 
+  test('one that says it lasts for years, after an hour', async () => {
+    heldBy('b', 2_147_483_647);
+    const a = candidate('a');
+    await until(() => a.seen.length, 'b was seen');
+    await a.pass(3_590_000);
+    expect(a.seen).toEqual(['sees b']);
+    await a.pass(20_000);
+    expect(a.seen).toEqual(['sees b', 'leads']);
+  });
+
   test('but not one that its holder renews', async () => {
     heldBy('b');
     const a = candidate('a');
