@@ -61,7 +61,7 @@ async function kindsAreListed(): Promise<void> {
         '--api-group=modelgateway.dev',
         '-o=name',
       ]);
-      return stdout.trim().split('\n').length === 3;
+      return stdout.trim().split('\n').length === 4;
     },
     longestMs,
   );
@@ -159,7 +159,7 @@ const run: readonly Rule[] = [
     },
   },
   {
-    fits: /^(?:(?:until )?kubectl (?!modelgateway\b)(?!get$|get -o|edit\b)|for kind in .*\n *kubectl )/,
+    fits: /^(?:(?:until )?kubectl (?!modelgateway\b)(?!(?:get|apply|wait)$|get -o|edit\b)|for kind in .*\n *kubectl )/,
     async holds(command) {
       // A server takes a moment to list a kind whose definition it has taken.
       if (command === 'kubectl apply -f examples/openai.yaml') await kindsAreListed();
@@ -214,7 +214,7 @@ const read: readonly Rule[] = [
     },
   },
   {
-    fits: /^kubectl (?:get|get -o yaml|edit)$/,
+    fits: /^kubectl (?:get|get -o yaml|edit|apply|wait)$/,
     holds: (command) => paste(`${command.split(' ').slice(0, 2).join(' ')} --help >/dev/null`),
   },
 ];
@@ -229,7 +229,11 @@ const elsewhere: readonly { readonly fits: RegExp; readonly why: string }[] = [
     fits: /^curl http:\/\/HOST:8080\/v1\/audio\/transcriptions /,
     why: 'it needs a node that hears; wire/endpoints.test.ts sends such forms',
   },
-  { fits: /^kubectl port-forward(?: |$)/, why: 'it needs a pod' },
+  { fits: /^kubectl (?:port-forward(?: |$)|delete pod NAME$)/, why: 'it needs a pod' },
+  {
+    fits: /^kubectl wait (?:--for=condition=InForce |apikeys,masterkeys --all -n team-a )/,
+    why: 'it needs gateways, or restored keys; cluster/in-force and restore.test.ts have them',
+  },
   {
     fits: /^kubectl (?:label (?:apikey|namespace)|scale deployment|delete lease|get secret) .*(?:-n (?:team-a|blue)\b|=enabled$)/,
     why: 'it needs installations; cluster/claims, classes and namespace-selector.test.ts do the same',
