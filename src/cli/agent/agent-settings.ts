@@ -29,9 +29,19 @@ export type SettingsFile = {
       /** Set only where the file has no such member. */
       readonly ifAbsent?: Settings;
       /** Members by which the file would send another credential to the gateway. */
-      readonly credentials?: readonly (readonly string[])[];
+      readonly credentials?: readonly CredentialPlace[];
     }
 );
+
+/** A member that is a credential, unless it is what we write; with `names` one that may hold credentials of these names. */
+export interface CredentialPlace {
+  readonly path: readonly string[];
+  /** In lower case: members of an object, or names before `:` or `=` on a line or in an item of a list. */
+  readonly names?: readonly string[];
+}
+
+/** Headers that carry a credential, to any vendor. */
+const credentialHeaders = ['authorization', 'proxy-authorization', 'x-api-key', 'api-key', 'x-goog-api-key'];
 
 export interface Settings {
   readonly [member: string]: string | number | boolean | Settings;
@@ -81,8 +91,10 @@ function claude(facts: AgentFacts): AgentSettings {
   };
   const path = join(env['CLAUDE_CONFIG_DIR'] || join(home, '.claude'), 'settings.json');
   const credentials = [
-    ['env', 'ANTHROPIC_AUTH_TOKEN'],
-    ['env', 'ANTHROPIC_API_KEY'],
+    { path: ['env', 'ANTHROPIC_AUTH_TOKEN'] },
+    { path: ['env', 'ANTHROPIC_API_KEY'] },
+    { path: ['env', 'ANTHROPIC_CUSTOM_HEADERS'], names: credentialHeaders },
+    { path: ['apiKeyHelper'] },
   ];
   return { files: [{ path, format: 'json', settings, credentials }], key: keyVariable, start: 'claude' };
 }
@@ -110,12 +122,18 @@ function opencode(facts: AgentFacts): AgentSettings {
     },
   };
   const folder = join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'opencode');
+  const provider = ['provider', 'model-gateway'];
   const file: SettingsFile = {
     path: join(folder, 'opencode.json'),
     rivals: [join(folder, 'opencode.jsonc')],
     format: 'json',
     settings,
     ifAbsent: { $schema: 'https://opencode.ai/config.json' },
+    credentials: [
+      { path: [...provider, 'options', 'apiKey'] },
+      { path: [...provider, 'options', 'headers'], names: credentialHeaders },
+      { path: [...provider, 'models', model, 'headers'], names: credentialHeaders },
+    ],
   };
   return { files: [file], key: keyVariable, start: 'opencode' };
 }
@@ -140,7 +158,11 @@ function aider({ gatewayURL, model, contextTokens, outputTokens, home }: AgentFa
       path: join(home, '.aider.conf.yml'),
       format: 'yaml',
       settings,
-      credentials: [['openai-api-key']],
+      credentials: [
+        { path: ['openai-api-key'] },
+        { path: ['api-key'], names: ['openai'] },
+        { path: ['set-env'], names: ['openai_api_key'] },
+      ],
     },
   ];
   if ((contextTokens ?? outputTokens) !== undefined)
@@ -176,7 +198,10 @@ function cline(facts: AgentFacts): AgentSettings {
     settings,
     // Cline discards a file whose providers have no such time.
     ifAbsent: { providers: { [provider]: { updatedAt: now.toISOString(), tokenSource: 'manual' } } },
-    credentials: [['providers', provider, 'settings', 'apiKey']],
+    credentials: [
+      { path: ['providers', provider, 'settings', 'apiKey'] },
+      { path: ['providers', provider, 'settings', 'headers'], names: credentialHeaders },
+    ],
   };
   return { files: [file], key: 'OPENAI_API_KEY', start: 'cline' };
 }

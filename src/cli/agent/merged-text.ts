@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { documentValue, editYaml } from '../edit/edit-yaml.ts';
 import { UneditableError } from '../edit/yaml-source.ts';
-import type { Settings, SettingsFile } from './agent-settings.ts';
+import type { CredentialPlace, Settings, SettingsFile } from './agent-settings.ts';
 
 /**
  * The text of a settings file with our settings in it; everything else stays as it is. `before` is undefined if there is no file.
@@ -18,10 +18,30 @@ export function mergedText(before: string | undefined, file: SettingsFile): stri
 
 /** The path of the first credential of the file that the agent would send to the gateway in place of the key; undefined if none. */
 export function foreignCredential(before: string | undefined, file: SettingsFile): string | undefined {
-  if (before === undefined || file.format === 'text') return undefined;
+  if (before === undefined || before.trim() === '' || file.format === 'text') return undefined;
   const value = documentValue(before, 0);
-  const found = file.credentials?.find((path) => at(value, path) !== undefined);
-  return found?.join('.');
+  for (const place of file.credentials ?? []) {
+    const found = credentialAt(value, place, file.settings);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function credentialAt(value: unknown, { path, names }: CredentialPlace, ours: Settings): string | undefined {
+  const member = at(value, path);
+  if (names === undefined) {
+    return member === undefined || isDeepStrictEqual(member, at(ours, path)) ? undefined : path.join('.');
+  }
+  const found = namesIn(member).find((name) => names.includes(name));
+  return found === undefined ? undefined : [...path, found].join('.');
+}
+
+/** The names that an object, lines of `name: value`, or a list of `name=value` give values to, in lower case. */
+function namesIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(namesIn);
+  if (isMap(value)) return Object.keys(value).map((name) => name.trim().toLowerCase());
+  if (typeof value !== 'string') return [];
+  return value.split(/[\r\n]/).map((line) => (line.split(/[:=]/, 1)[0] ?? '').trim().toLowerCase());
 }
 
 /** A file that holds only lines such as ours may be replaced: nothing of anybody else is in it. */

@@ -1,4 +1,5 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode, errorText } from '../../observe/error-text.ts';
 import { CommandError } from '../command-error.ts';
@@ -47,7 +48,7 @@ export async function writeSettings(
 
 async function planned(file: SettingsFile): Promise<Change> {
   for (const rival of file.rivals ?? []) {
-    if ((await textOf(rival)) === undefined) continue;
+    if (!(await exists(rival))) continue;
     throw byHand(file.path, `${rival} takes precedence over it`);
   }
   const before = await textOf(file.path);
@@ -73,9 +74,26 @@ function byHand(path: string, reason: string): CommandError {
   );
 }
 
+async function exists(path: string): Promise<boolean> {
+  return (await statOf(path)) !== undefined;
+}
+
 async function textOf(path: string): Promise<string | undefined> {
+  const found = await statOf(path);
+  if (found === undefined) return undefined;
+  // Before it is opened: to open a fifo waits for a writer.
+  if (!found.isFile()) throw byHand(path, 'it is no regular file');
   try {
     return await readFile(path, 'utf8');
+  } catch (error) {
+    throw unwritable(path, error);
+  }
+}
+
+/** What a path, or the link there, leads to; undefined if nothing is there. */
+async function statOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw unwritable(path, error);

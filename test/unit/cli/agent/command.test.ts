@@ -1,8 +1,10 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { agentSettings } from '../../../../src/cli/agent/agent-settings.ts';
@@ -11,7 +13,7 @@ import { examplesOf } from '../../../../src/cli/help.ts';
 import { wholeProgram } from '../../../support/cli-examples.ts';
 import { runHere } from '../../../support/cli-here.ts';
 
-const key = 'mgk_the-key-of-the-test';
+const key = 'mgk_the-key-of-these-tests';
 const listed = {
   data: [
     { id: 'org/coder', display_name: 'Coder', context_window: 60_000, max_tokens: 8_000 },
@@ -169,6 +171,56 @@ const unsafe: [what: string, agent: string, path: string, text: string, message:
     '{"env": {"ANTHROPIC_AUTH_TOKEN": "sk-ant-0123456789"}}',
     'env.ANTHROPIC_AUTH_TOKEN',
   ],
+  [
+    'a credential in headers of Cline',
+    'cline',
+    '.cline/data/settings/providers.json',
+    '{"providers": {"openai-compatible": {"settings": {"headers": {"X-Api-Key": "sk-ant-0123456789"}}}}}',
+    'settings.headers.x-api-key is a credential',
+  ],
+  [
+    'a credential in headers of Claude Code',
+    'claude',
+    '.claude/settings.json',
+    '{"env": {"ANTHROPIC_CUSTOM_HEADERS": "X-Team: a\\nAUTHORIZATION: Bearer sk-ant-0123456789"}}',
+    'env.ANTHROPIC_CUSTOM_HEADERS.authorization',
+  ],
+  [
+    'another helper',
+    'claude',
+    '.claude/settings.json',
+    '{"apiKeyHelper": "echo sk-ant-0123456789"}',
+    'its apiKeyHelper is a credential',
+  ],
+  [
+    'a key in a list',
+    'aider',
+    '.aider.conf.yml',
+    'api-key: [x=1, OpenAI=sk-ant-0123456789]\n',
+    'api-key.openai',
+  ],
+  ['a key in a text', 'aider', '.aider.conf.yml', 'api-key: openai=sk-ant-0123456789\n', 'api-key.openai'],
+  [
+    'a key in a variable',
+    'aider',
+    '.aider.conf.yml',
+    'set-env:\n  - OPENAI_API_KEY=sk-ant-0123456789\n',
+    'set-env.openai_api_key',
+  ],
+  [
+    'another key of opencode',
+    'opencode',
+    '.config/opencode/opencode.json',
+    '{"provider": {"model-gateway": {"options": {"apiKey": "sk-ant-0123456789"}}}}',
+    'options.apiKey is a credential',
+  ],
+  [
+    'a credential in headers of opencode',
+    'opencode',
+    '.config/opencode/opencode.json',
+    '{"provider": {"model-gateway": {"options": {"headers": {"api-key": "sk-ant-0123456789"}}}}}',
+    'options.headers.api-key',
+  ],
 ];
 test.each(unsafe)(
   '%s: nothing is written, and the message says why',
@@ -181,6 +233,28 @@ test.each(unsafe)(
     expect(await readFile(file, 'utf8')).toBe(text);
   },
 );
+
+test.each<[what: string, make: (path: string) => Promise<unknown>]>([
+  ['a fifo', (path) => promisify(execFile)('mkfifo', [path])],
+  ['a folder', (path) => mkdir(path)],
+  ['a link to a device', (path) => symlink('/dev/zero', path)],
+])('%s is not opened', async (_, make) => {
+  await mkdir(join(home, '.claude'));
+  await make(join(home, '.claude/settings.json'));
+  const { code, stdout, stderr } = await run('claude', '--write', '--yes');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('no regular file');
+});
+
+test('headers without a credential stay', async () => {
+  const headers = { 'X-Team': 'a' };
+  const file = await put(
+    '.config/opencode/opencode.json',
+    JSON.stringify({ provider: { 'model-gateway': { options: { headers } } } }),
+  );
+  expect(await run('opencode', '--write', '--yes')).toMatchObject({ code: 0 });
+  expect(await readFile(file, 'utf8')).toContain('"X-Team"');
+});
 
 test('an older file of this command is replaced', async () => {
   await put('.codex/model-gateway.config.toml', 'model = "old"\nmodel_provider = "model-gateway"\n');
