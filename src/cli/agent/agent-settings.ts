@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { usageError } from '../command-error.ts';
 
 /** The variable that holds the key of the gateway, for every agent that can read one of that name. */
 export const keyVariable = 'MODEL_GATEWAY_KEY';
@@ -99,12 +100,22 @@ function claude(facts: AgentFacts): AgentSettings {
   return { files: [{ path, format: 'json', settings, credentials }], key: keyVariable, start: 'claude' };
 }
 
+/** Whether opencode, which reads variables and files into its settings, would write another text in place of this one. */
+function isReplaced(text: string): boolean {
+  return /\{(?:env|file):/i.test(text);
+}
+
 function opencode(facts: AgentFacts): AgentSettings {
   const { gatewayURL, model, displayName, contextTokens, outputTokens, home, env } = facts;
+  if (isReplaced(model)) {
+    throw usageError(
+      `the model ${JSON.stringify(model)} cannot be written for opencode, which puts a variable or a file in place of {env:…} and {file:…}.`,
+    );
+  }
   // opencode demands both, and asks for answers of this length: with an unknown one, a quarter of the window leaves room.
   const limit = contextTokens === undefined ? undefined : contextTokens;
   const entry = {
-    name: displayName ?? model,
+    name: displayName === undefined || isReplaced(displayName) ? model : displayName,
     ...(limit === undefined
       ? {}
       : { limit: { context: limit, output: outputTokens ?? Math.max(1, Math.floor(limit / 4)) } }),

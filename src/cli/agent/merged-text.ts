@@ -13,7 +13,9 @@ export function mergedText(before: string | undefined, file: SettingsFile): stri
   if (before === undefined || before.trim() === '') return newText(file.format, merged(ifAbsent, settings));
   if (file.format === 'json') refuseUnlessJson(before);
   const value = documentValue(before, 0) ?? {};
-  return editYaml(before, 0, merged(merged(value, ifAbsent, true), settings));
+  const after = editYaml(before, 0, merged(merged(value, ifAbsent, true), settings));
+  if (file.format === 'json' && after !== before) refuseOtherNumbers(before);
+  return after;
 }
 
 /** The path of the first credential of the file that the agent would send to the gateway in place of the key; undefined if none. */
@@ -70,10 +72,24 @@ function newText(format: 'json' | 'yaml', value: Settings): string {
 
 function refuseUnlessJson(text: string): void {
   try {
-    JSON.parse(text.replace(/^\uFEFF/, ''));
+    JSON.parse(withoutMark(text));
   } catch {
     throw new UneditableError('it is not plain JSON (comments?)');
   }
+}
+
+/** Refuses JSON with a number that would be written in another way, and maybe with another value: 9007199254740993, 1.0. */
+function refuseOtherNumbers(text: string): void {
+  JSON.parse(withoutMark(text), (_name: string, value: unknown, context?: { readonly source?: string }) => {
+    if (typeof value === 'number' && context?.source !== undefined && context.source !== String(value)) {
+      throw new UneditableError(`its number ${context.source.slice(0, 40)} would be written as ${value}`);
+    }
+    return value;
+  });
+}
+
+function withoutMark(text: string): string {
+  return text.replace(/^\uFEFF/, '');
 }
 
 /** `base` with the members of `over`; with `keeps` only with those that it lacks. */

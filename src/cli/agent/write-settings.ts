@@ -84,8 +84,9 @@ async function textOf(path: string): Promise<string | undefined> {
   // Before it is opened: to open a fifo waits for a writer.
   if (!found.isFile()) throw byHand(path, 'it is no regular file');
   try {
-    return await readFile(path, 'utf8');
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(path));
   } catch (error) {
+    if (errorCode(error) === 'ERR_ENCODING_INVALID_ENCODED_DATA') throw byHand(path, 'it is not UTF-8');
     throw unwritable(path, error);
   }
 }
