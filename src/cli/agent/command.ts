@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { Argument, type Command } from 'commander';
+import { hasKeyLength } from '../../resources/key-text.ts';
 import type { AddCommand } from '../add-command.ts';
 import { usageError } from '../command-error.ts';
 import type { CommandContext } from '../context.ts';
@@ -44,7 +45,7 @@ export const addAgent: AddCommand = (program, context) => {
 async function runAgent(context: CommandContext, agent: AgentName, flags: Flags): Promise<void> {
   const { env, err } = context;
   const url = flags.gatewayUrl ?? urlOfEnvironment(env) ?? defaultURL;
-  const key = env[keyVariable];
+  const key = keyOfEnvironment(env);
   const known: GatewayModel | undefined = key
     ? await listedModel(url, key, flags.model, context.signal)
     : undefined;
@@ -76,12 +77,20 @@ function printSettings({ out, err }: CommandContext, { files }: AgentSettings): 
   }
 }
 
+/** The key, if one is set. What cannot be one is refused before a request, whose error would print it. */
+function keyOfEnvironment(env: CommandContext['env']): string | undefined {
+  const key = env[keyVariable];
+  if (key === undefined || key === '') return undefined;
+  if (hasKeyLength(key) && /^[\x21-\x7e]+$/.test(key)) return key;
+  throw usageError(`${keyVariable} holds no key: a key has 24 to 512 visible ASCII characters.`);
+}
+
 function urlOfEnvironment(env: CommandContext['env']): string | undefined {
   const text = env['MODEL_GATEWAY_GATEWAY_URL'];
   if (text === undefined || text === '') return undefined;
   try {
     return gatewayURLFlag(text);
   } catch {
-    throw usageError('MODEL_GATEWAY_GATEWAY_URL is no http or https URL.');
+    throw usageError('MODEL_GATEWAY_GATEWAY_URL is no http or https URL without user, query and fragment.');
   }
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { errorText } from '../../observe/error-text.ts';
 import { CommandError } from '../command-error.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { oneLine } from '../table.ts';
 import { withNearest } from '../with-nearest.ts';
 import { keyVariable } from './agent-settings.ts';
 
@@ -47,7 +48,7 @@ export async function listedModel(
       known.length === 0
         ? 'it lists none at all: see the allowlist of the key'
         : `it lists ${shortList(known)}`;
-    throw new CommandError(exitCodes.notFound, withNearest(message, model, known, otherwise));
+    throw new CommandError(exitCodes.notFound, oneLine(withNearest(message, model, known, otherwise)));
   }
   return {
     displayName: found.display_name,

@@ -246,6 +246,79 @@ test.each<[what: string, make: (path: string) => Promise<unknown>]>([
   expect(stderr).toContain('no regular file');
 });
 
+test.each<[what: string, text: string | Buffer, message: string]>([
+  ['a long number', '{"big": 9007199254740993}', 'its number 9007199254740993'],
+  ['a fraction of zero', '{"a": [1.0]}', 'its number 1.0 would be written as 1'],
+  ['another encoding', Buffer.from('{"a": "\xe9"}', 'latin1'), 'not UTF-8'],
+])('%s: the file stays', async (_, text, message) => {
+  const file = join(home, '.claude/settings.json');
+  await mkdir(dirname(file));
+  await writeFile(file, text);
+  const { code, stderr } = await run('claude', '--write', '--yes');
+  expect(code).toBe(1);
+  expect(stderr).toContain(message);
+  expect(await readFile(file)).toEqual(Buffer.from(text));
+});
+
+test.each(['', '\n'])('an empty file %j is filled', async (text) => {
+  const file = await put('.claude/settings.json', text);
+  expect(await run('claude', '--write', '--yes')).toMatchObject({ code: 0 });
+  expect(JSON.parse(await readFile(file, 'utf8'))).toHaveProperty('env.ANTHROPIC_MODEL', 'org/coder');
+});
+
+test.each(['{env:HOME}', '{file:~/.ssh/id}'])('opencode gets no name that it replaces: %s', async (text) => {
+  const names = [{ id: 'org/coder', display_name: `A ${text}` }, { id: text }];
+  answer = () => ({ status: 200, body: JSON.stringify({ data: names }) });
+  const { code, stdout } = await run('opencode');
+  expect(code).toBe(0);
+  expect(stdout).not.toContain(text);
+  const refused = await run('opencode', '--model', text);
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect(refused.stderr).toContain('cannot be written for opencode');
+});
+
+test('names of a gateway do not control the terminal', async () => {
+  const data = [{ id: 'a\u001b[31m\u009b1m' }, { id: 'b\u202e' }];
+  answer = () => ({ status: 200, body: JSON.stringify({ data }) });
+  const { stderr } = await run('codex', '--model', 'far-from-each-of-them');
+  expect(stderr).toContain('it lists a\\u{1b}[31m\\u{9b}1m, b\\u{202e}');
+});
+
+test.each([
+  'mgk_…',
+  'short',
+  `mgk_${'a'.repeat(600)}`,
+  'mgk_0123456789 0123456789',
+  'mgk_0123456789-0123456789\n',
+])('what can be no key is refused before a request, and not printed: %j', async (text) => {
+  let asked = 0;
+  answer = () => {
+    asked += 1;
+    return { status: 200, body: JSON.stringify(listed) };
+  };
+  const { code, stdout, stderr } = await runHere(
+    ['agent', 'codex', '--gateway-url', url, '--model', 'org/coder'],
+    { env: { HOME: home, MODEL_GATEWAY_KEY: text } },
+  );
+  expect({ code, stdout, asked }).toEqual({ code: 2, stdout: '', asked: 0 });
+  expect(stderr).toContain('MODEL_GATEWAY_KEY holds no key');
+  expect(stderr).not.toContain(text.trim());
+});
+
+test.each([
+  'http://me:hunter22@models.example/v1',
+  'http://:hunter22@models.example/v1',
+  'http://models.example/v1?key=hunter22',
+  'http://models.example/v1#hunter22',
+  'http://me:hunter22@models.example:99999999/v1',
+  'me:hunter22@models.example',
+])('a URL with a secret is refused and not printed: %s', async (text) => {
+  const { code, stdout, stderr } = await run('codex', '--gateway-url', text);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('--gateway-url');
+  expect(stderr).not.toContain('hunter22');
+});
+
 test('headers without a credential stay', async () => {
   const headers = { 'X-Team': 'a' };
   const file = await put(
@@ -325,4 +398,7 @@ test('credentials in a file are masked in what is shown', () => {
   expect(masked(text)).not.toMatch(/abcdefgh/);
   const ours = '"apiKey": "{env:MODEL_GATEWAY_KEY}", "apiKeyHelper": "printenv MODEL_GATEWAY_KEY"';
   expect(masked(ours)).toBe(ours);
+  expect(masked('password: abcd\n"api_key": "x1y2"')).not.toMatch(/abcd|x1y2/);
+  const numbers = 'max_tokens: 32000\n"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "8000",\n"tokenSource": "manual"';
+  expect(masked(numbers)).toBe(numbers);
 });
