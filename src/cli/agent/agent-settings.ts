@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { usageError } from '../command-error.ts';
+import { oneLine } from '../table.ts';
 
 /** The variable that holds the key of the gateway, for every agent that can read one of that name. */
 export const keyVariable = 'MODEL_GATEWAY_KEY';
@@ -115,7 +116,10 @@ function opencode(facts: AgentFacts): AgentSettings {
   // opencode demands both, and asks for answers of this length: with an unknown one, a quarter of the window leaves room.
   const limit = contextTokens === undefined ? undefined : contextTokens;
   const entry = {
-    name: displayName === undefined || isReplaced(displayName) ? model : displayName,
+    name:
+      displayName === undefined || isReplaced(displayName) || oneLine(displayName) !== displayName
+        ? model
+        : displayName,
     ...(limit === undefined
       ? {}
       : { limit: { context: limit, output: outputTokens ?? Math.max(1, Math.floor(limit / 4)) } }),

@@ -282,6 +282,9 @@ test('names of a gateway do not control the terminal', async () => {
   answer = () => ({ status: 200, body: JSON.stringify({ data }) });
   const { stderr } = await run('codex', '--model', 'far-from-each-of-them');
   expect(stderr).toContain('it lists a\\u{1b}[31m\\u{9b}1m, b\\u{202e}');
+  const named = [{ id: 'org/coder', display_name: 'A\u009b31m' }];
+  answer = () => ({ status: 200, body: JSON.stringify({ data: named }) });
+  expect((await run('opencode')).stdout).not.toContain('\u009b');
 });
 
 test.each([
