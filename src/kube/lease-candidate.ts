@@ -39,7 +39,7 @@ export interface LeaseCandidate {
 
 const RENEW_SHARE = 2 / 3;
 /**
- * Longest time, in seconds, that another holder is waited for without a renewal, unless four of our own terms are longer. Whoever
+ * Longest time, in seconds, that another holder is waited for without a renewal, unless four of our own terms are longer. A person who
  * may write a Lease could otherwise keep everybody from it for years.
  */
 const MOST_SECONDS = 3_600;
