@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isSameGeneration } from '../resources/is-same-generation.ts';
 import { syncRequestAnnotation } from '../resources/sync-request.ts';
 import type { UpstreamNode } from '../resources/upstream-node.ts';
 import type { Claims } from '../store/claims.ts';
@@ -161,9 +162,7 @@ function isForeign(before: ResourceOf[Kind] | undefined, after: ResourceOf[Kind]
   if (before === undefined || after === undefined) return true;
   const [old, now] = [before.metadata, after.metadata];
   return (
-    old.uid !== now.uid ||
-    old.generation !== now.generation ||
-    old.deletionTimestamp !== now.deletionTimestamp ||
+    !isSameGeneration(old, now) ||
     old.annotations?.[syncRequestAnnotation] !== now.annotations?.[syncRequestAnnotation] ||
     old.annotations?.[adoptAnnotation] !== now.annotations?.[adoptAnnotation]
   );
